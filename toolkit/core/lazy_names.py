@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.compute as compute
     import requests
+    import torch
+    import transformers
     import vl_convert
     import yaml
 else:
-    names = ("altair", "pandas", "pyarrow", "pyarrow.compute", "requests", "vl_convert", "yaml")
-    alt, pandas, pyarrow, compute, requests, vl_convert, yaml = map(_Lazy, names)
+    names = ("altair", "pandas", "pyarrow", "pyarrow.compute", "requests", "torch", "transformers", "vl_convert", "yaml")
+    alt, pandas, pyarrow, compute, requests, torch, transformers, vl_convert, yaml = map(_Lazy, names)
 
 
 def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], list[str]]:

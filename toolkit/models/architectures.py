@@ -6,15 +6,13 @@ import functools
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import transformers
 from toolkit.core.yaml_json import read_yaml
 from toolkit.models.checkpoint_files import read_json, sound
 from toolkit.registry.loader import FOLDER
-
-if TYPE_CHECKING:
-    from transformers import PretrainedConfig, PreTrainedModel
 
 # of config.json: what says which code is meant, and what transformers writes in another way
 LEFT_OUT = ("architectures", "auto_map", "model_type", "rope_scaling", "rope_theta", "torch_dtype", "transformers_version")
@@ -33,21 +31,19 @@ def is_native(folder: Path) -> bool:
         return bool(row_of(read_json(folder / "config.json", {})))
 
 
-def native(folder: Path, auto: str) -> tuple[PretrainedConfig, type[PreTrainedModel]] | None:
+def native(folder: Path, auto: str) -> tuple[transformers.PretrainedConfig, type[transformers.PreTrainedModel]] | None:
     """The configuration and the class by which a checkpoint is computed without its repository's code; None for any other.
 
     auto  transformers' class for what is wanted, such as `AutoModel`
 
     Raises ToolkitError for positions that are scaled in a way that is not known.
     """
-    from transformers import CONFIG_MAPPING
-
     said = read_json(folder / "config.json", {})
     if not (row := row_of(said)):
         return None
     values = said[row["from"]] if "from" in row else said
     kept = {name: value for name, value in values.items() if name not in LEFT_OUT}
-    config = CONFIG_MAPPING[row["type"]](**{**kept, **_positions(folder, values), **row.get("set", {})})
+    config = transformers.CONFIG_MAPPING[row["type"]](**{**kept, **_positions(folder, values), **row.get("set", {})})
     if "class" in row:
         module, _, name = row["class"].partition(":")
         config.latent_attention_config = said["latent_attention_config"]
@@ -73,10 +69,8 @@ def _positions(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
     return {"rope_parameters": linear}
 
 
-def _class(auto: str, config: type, row: Mapping[str, Any]) -> type[PreTrainedModel]:
+def _class(auto: str, config: type, row: Mapping[str, Any]) -> type[transformers.PreTrainedModel]:
     """transformers' class, or one like it under a name of its own, by which transformers knows what its weights are called."""
-    import transformers
-
     kind = getattr(transformers, auto)._model_mapping[config]
     return _renaming(kind, tuple((name, _several(made)) for name, made in row["weights"].items())) if "weights" in row else kind
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import torch
 
 TOKENS = 128  # what a text counts for where a batch size is given in texts
 
@@ -40,8 +41,6 @@ def within_budget(sizes: Iterable[int], budget: int, most: int | None = None) ->
 @contextmanager
 def inference() -> Iterator[None]:
     """Compute without gradients; ToolkitError where a batch does not fit into a GPU's memory."""
-    import torch
-
     try:
         with torch.inference_mode():
             yield

@@ -8,14 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolkit.core.lazy_names import transformers
 from toolkit.core.memory import memory_bound
 from toolkit.models.llm.messages import Message
 from toolkit.store import reason
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 # Llama's templates state a date: today's would change scores and answers from one day to the next
 DATE = "26 Jul 2024"
@@ -27,7 +25,7 @@ class Refused(Exception):
     """The template does not take these turns; why, in a line."""
 
 
-def filled(tokenizer: PreTrainedTokenizerBase, turns: Sequence[Message], *, thinks: bool = False) -> str:
+def filled(tokenizer: transformers.PreTrainedTokenizerBase, turns: Sequence[Message], *, thinks: bool = False) -> str:
     """The text that a chat becomes, the beginning of an answer at its end. `Refused` for whatever a template raises.
 
     thinks  whether the model may think aloud first, where its template asks (Qwen's)

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit.core.errors import ToolkitError, library, missing_extra
+from toolkit.core.lazy_names import torch
 from toolkit.core.progress import say
 from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
@@ -24,9 +25,6 @@ from toolkit.provenance import model_identity
 from toolkit.store import reason
 from toolkit.store.hub import COMMIT, is_offline
 from toolkit.store.wheels import PYPI, fetch_packaged, find_packaged
-
-if TYPE_CHECKING:
-    import torch
 
 PACKAGE = "package:"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}

@@ -14,16 +14,14 @@ import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit.core.errors import ToolkitError, library
 from toolkit.core.home import home
+from toolkit.core.lazy_names import torch
 from toolkit.core.progress import say
 from toolkit.store import lock, new_folder
 from toolkit.store.digests import file_sha256, write_digests
-
-if TYPE_CHECKING:
-    import torch
 
 GGUF = ".gguf"
 # weights in PyTorch's form, of a checkpoint or of a module's folder (2_Dense/pytorch_model.bin)

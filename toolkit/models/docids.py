@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,14 +12,12 @@ from toolkit.core.columns import lookup, to_arrow
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import atomic_path
 from toolkit.core.home import home
+from toolkit.core.lazy_names import compute, pyarrow
 from toolkit.core.progress import say
 from toolkit.core.yaml_json import decode_json, read_json
 from toolkit.formats.vectors import NPY_DAMAGE
 from toolkit.provenance import file_digest
 from toolkit.store import lock
-
-if TYPE_CHECKING:
-    import pyarrow
 
 DOCID = "docid"  # Pyserini's name
 PICKLED = "meta.pkl"  # of distributed-faiss
@@ -55,10 +52,7 @@ class DocIds:
 
     def take(self, positions: pyarrow.Array) -> pyarrow.StringArray:
         """The ids at these positions."""
-        import pyarrow
-        import pyarrow.compute
-
-        return pyarrow.compute.utf8_rtrim(self._ids.take(positions), "\r\n").cast(pyarrow.string())
+        return compute.utf8_rtrim(self._ids.take(positions), "\r\n").cast(pyarrow.string())
 
     def places(self, ids: pyarrow.StringArray) -> tuple[np.ndarray, np.ndarray]:
         """The positions that have one of these distinct ids, ascending, and the number of each one's id: both (n,) int64."""
@@ -92,8 +86,6 @@ def id_file(folder: Path) -> Path:
 
 def _from_lines(path: Path) -> pyarrow.LargeStringArray:
     """Each line with its line feed, in the file's own bytes, which stay on the disk."""
-    import pyarrow
-
     if not path.stat().st_size:
         return to_arrow([]).cast(pyarrow.large_string())
     data = np.memmap(path, np.uint8, "r")
@@ -106,8 +98,6 @@ def _from_lines(path: Path) -> pyarrow.LargeStringArray:
 
 
 def _from_jsonl(path: Path) -> pyarrow.Array:
-    import pyarrow
-
     ids = []
     for line in path.read_bytes().splitlines():  # of bytes: U+2028 and its like in a text end no line
         row = decode_json(line.decode())
@@ -116,8 +106,6 @@ def _from_jsonl(path: Path) -> pyarrow.Array:
 
 
 def _from_npy(path: Path) -> pyarrow.Array:
-    import pyarrow
-
     with path.open("rb") as file:
         array = np.lib.format.read_array(file, allow_pickle=False)
     if array.ndim != 1 or array.dtype.kind not in "iuU":

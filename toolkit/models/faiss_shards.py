@@ -11,19 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toolkit.core.columns import to_arrow
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import pyarrow
 from toolkit.core.progress import progress, silenced
 from toolkit.formats.indexes import NAME, read_index_record
 from toolkit.models import vectors
 from toolkit.models.docids import DOCID, DocIds, has_ids
-
-if TYPE_CHECKING:
-    import pyarrow
 
 REBUILD = "`tandem index verify` compares it with its record"
 
@@ -173,8 +170,6 @@ class ShardIds:
 
     def take(self, positions: pyarrow.Array) -> pyarrow.StringArray:
         """The ids at these positions."""
-        import pyarrow
-
         numbers = positions.to_numpy()
         owners = np.searchsorted(self.starts, numbers, "right") - 1
         chosen = [np.flatnonzero(owners == owner) for owner in range(len(self._parts))]

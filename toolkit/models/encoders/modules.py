@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import torch
 from toolkit.models.checkpoint_files import inside, read_json, sound
-
-if TYPE_CHECKING:
-    import torch
 
 LAYERS = ("Dense", "LayerNorm", "Normalize")
 POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last"}
@@ -75,9 +73,7 @@ def _modules(folder: Path) -> Modules:
 
 def load_layers(layers: tuple[tuple[str, Path], ...], device: str) -> list[Callable]:
     """What comes after the pooling, as functions of (n, d) float32 tensors."""
-    from torch.nn.functional import normalize
-
-    loaders = {"Dense": _dense, "LayerNorm": _layer_norm}
+    loaders, normalize = {"Dense": _dense, "LayerNorm": _layer_norm}, torch.nn.functional.normalize
     return [loaders[kind](path).to(device).float().eval() if kind in loaders else normalize for kind, path in layers]
 
 
@@ -105,22 +101,18 @@ def _is_plain(path: Path) -> bool:
 
 
 def _dense(path: Path) -> torch.nn.Module:
-    from torch import nn
-
     config = read_json(path / "config.json", {})
     # without memory of its own: what the file of the weights has is what it gets
-    linear = nn.Linear(config["in_features"], config["out_features"], bias=config.get("bias", True), device="meta")
+    linear = torch.nn.Linear(config["in_features"], config["out_features"], bias=config.get("bias", True), device="meta")
     linear.load_state_dict({name.removeprefix("linear."): value for name, value in _weights(path).items()}, assign=True)
     activation = config.get("activation_function", "torch.nn.modules.activation.Tanh").rpartition(".")[2]
-    if activation not in (*nn.modules.activation.__all__, "Identity"):
+    if activation not in (*torch.nn.modules.activation.__all__, "Identity"):
         raise ValueError(f"no activation {activation!r}")
-    return nn.Sequential(linear, getattr(nn, activation)())
+    return torch.nn.Sequential(linear, getattr(torch.nn, activation)())
 
 
 def _layer_norm(path: Path) -> torch.nn.Module:
-    from torch import nn
-
-    norm = nn.LayerNorm(read_json(path / "config.json", {})["dimension"], device="meta")
+    norm = torch.nn.LayerNorm(read_json(path / "config.json", {})["dimension"], device="meta")
     norm.load_state_dict({name.removeprefix("norm."): value for name, value in _weights(path).items()}, assign=True)
     return norm
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import torch
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.batches import inference
@@ -17,9 +17,6 @@ from toolkit.models.encoders import SIDES, check_finite
 from toolkit.models.encoders.sentence import load_model
 from toolkit.models.encoders.tokens import FAR, Framing
 from toolkit.models.weights import origin_of
-
-if TYPE_CHECKING:
-    import torch
 
 TINY = 1e-12  # a zero vector stays one
 # what only our own path does

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import transformers
 from toolkit.core.templates import Input
 from toolkit.models.batches import within_budget
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
-
 
 FAR = 1_000_000  # no limit; transformers' tokenizers say 10**30 where they know none
 AT_ONCE = 4_000_000  # characters: a tokenizer holds a hundred bytes for each token of the texts that it is given together
@@ -43,7 +40,7 @@ class Framing:
     bos, eos  begin or end with the tokenizer's own where it does not do so by itself; ToolkitError for an end that it has not
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, bos: bool = False, eos: bool = False):
+    def __init__(self, tokenizer: transformers.PreTrainedTokenizerBase, *, bos: bool = False, eos: bool = False):
         self.tokenizer = tokenizer
         bare, framed = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
         start = next(i for i in range(len(framed)) if framed[i : i + len(bare)] == bare)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch.nn.functional import layer_norm, normalize
 
+from toolkit.core.lazy_names import transformers
 from toolkit.core.templates import Input
 from toolkit.models.batches import by_length, inference
 from toolkit.models.checkpoints import precision_of
 from toolkit.models.encoders import check_finite
 from toolkit.models.encoders.tokens import Framing, Sent
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
 
 
 def cls(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -62,7 +60,7 @@ class Tower:
     left         pad on the left
     """
 
-    models: list[PreTrainedModel]
+    models: list[transformers.PreTrainedModel]
     framing: Framing
     limits: dict[str, int]
     pooling: str

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import torch, transformers
 from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
 from toolkit.models.chat_template import Refused, filled
 from toolkit.models.llm.messages import Answer, Message, Request, together
 from toolkit.models.llm.sampling import SAMPLING, GumbelSampling, sampling_of
-
-if TYPE_CHECKING:
-    import transformers
 
 
 class LocalModel:
@@ -143,8 +141,6 @@ class LocalModel:
 
     def _generate(self, texts: Sequence[str], limits: Sequence[int], sampling: Mapping[str, Any]) -> Iterator[Answer]:
         """The answers, each of at most its own number of tokens: they do not depend on what is in the batch beside them."""
-        import torch
-
         tokenizer, special = self.tokenizer, not self.chat  # a chat template writes the special tokens itself
         inputs = tokenizer(list(texts), padding=True, add_special_tokens=special, return_tensors="pt").to(self.device)
         inputs.pop("token_type_ids", None)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import torch
+from toolkit.core.lazy_names import torch
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
@@ -29,7 +28,6 @@ class GumbelSampling:
     """
 
     def __init__(self, sampling: Mapping[str, Any], texts: Sequence[str]):
-        import torch
         from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
         self._warpers = [TemperatureLogitsWarper(float(sampling["temperature"]))]
@@ -42,8 +40,6 @@ class GumbelSampling:
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Scores (n, vocabulary) float32, whose largest is the draw."""
-        import torch
-
         for warper in self._warpers:
             scores = warper(input_ids, scores)
         drawn = torch.stack([torch.rand(scores.shape[1], generator=each, dtype=torch.float64) for each in self._noise])

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import transformers
 from toolkit.core.templates import Input
 from toolkit.models.chat_template import Refused, filled
 from toolkit.models.llm.prompts import Prompt, load_prompt
 from toolkit.models.rerankers.base import Pair, Row
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 QUERY, DOCUMENT = "{query}", "{document}"
 # a judge's prompt has other names for the two: a statement for a query, and a question in a document's place
@@ -32,7 +29,7 @@ def pointwise_prompt(name: str) -> Prompt:
 
 def skeleton(
     prompt: Prompt,
-    tokenizer: PreTrainedTokenizerBase | None = None,
+    tokenizer: transformers.PreTrainedTokenizerBase | None = None,
     *,
     thinks: bool = False,
     system: str = "keep",
@@ -76,7 +73,7 @@ class PromptEncoder:
     def __init__(
         self,
         prompt: Prompt,
-        tokenizer: PreTrainedTokenizerBase,
+        tokenizer: transformers.PreTrainedTokenizerBase,
         *,
         length: int,
         chat: bool,

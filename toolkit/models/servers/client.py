@@ -10,17 +10,15 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import requests
 from toolkit.core.progress import say
 from toolkit.core.specs import ServerSpec
 from toolkit.core.yaml_json import decode_json
 from toolkit.store.bounded_http import Deadline, reason, session
-
-if TYPE_CHECKING:
-    import requests
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -249,7 +247,6 @@ class Client:
 
         All errors are raised `from None`: the request that the library's exceptions hold has the key in its headers.
         """
-        from requests import exceptions as failed
         from urllib3.exceptions import HTTPError, LocationParseError, ReadTimeoutError
 
         timeout = self.timeout
@@ -260,13 +257,13 @@ class Client:
             with Deadline(timeout) as deadline, self._session(url).post(url, json=body, **how) as response:
                 content = _content(response, url, most, place)
                 if deadline.passed:  # a body without a length seems to end where its connection does
-                    raise failed.ReadTimeout
-        except (failed.InvalidURL, LocationParseError):  # a host that cannot be one
+                    raise requests.ReadTimeout
+        except (requests.exceptions.InvalidURL, LocationParseError):  # a host that cannot be one
             raise _no_address(self.server.get("base_url")) from None
-        except (failed.RequestException, HTTPError, OSError) as error:
-            if deadline.passed or isinstance(error, failed.ReadTimeout | ReadTimeoutError):
+        except (requests.exceptions.RequestException, HTTPError, OSError) as error:
+            if deadline.passed or isinstance(error, requests.exceptions.ReadTimeout | ReadTimeoutError):
                 raise Again(f"no answer within {timeout:g} seconds") from None
-            if isinstance(error, failed.SSLError):
+            if isinstance(error, requests.exceptions.SSLError):
                 raise refused(url, "its certificate cannot be trusted", place) from None
             raise Again(reason(error)) from None
         status = response.status_code
@@ -350,9 +347,7 @@ def _no_address(named: str | None) -> ToolkitError:
 
 def _password(url: str) -> tuple[str, str] | None:
     """`user:password` of an address, as it is sent, and the password alone; None where it has none."""
-    from requests.utils import get_auth_from_url
-
-    user, password = get_auth_from_url(url)
+    user, password = requests.utils.get_auth_from_url(url)
     whole = f"{user}:{password}"
     return (base64.b64encode(whole.encode()).decode(), password) if whole != ":" else None
 
