@@ -8,6 +8,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -152,7 +153,7 @@ def _load(name: str) -> Any:
     if (name, source.sha256) not in _made:
         made = _attribute(source, name)
         if callable(made) and (isinstance(made, type) or not methods_of(made)):
-            with _Explained(f"{name}: {source.factory}()"):
+            with _explained(f"{name}: {source.factory}()"):
                 made = made()
         _made[name, source.sha256] = made
     return _made[name, source.sha256]
@@ -177,7 +178,7 @@ def _import(source: Source, name: str) -> Any:
         raise ToolkitError(f"{source.file} was changed after it was imported", "start Python again")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
-    with _Explained(f"{name}: importing {source.module}"):
+    with _explained(f"{name}: importing {source.module}"):
         if loaded is None:
             sys.modules[top] = module = module_from_spec(source.top)
             try:
@@ -188,21 +189,18 @@ def _import(source: Source, name: str) -> Any:
         return importlib.import_module(source.module)
 
 
-class _Explained:
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
     """What a user's own code raises, as one ToolkitError that says where; the traceback is there with --debug."""
-
-    def __init__(self, what: str):
-        self.what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, ToolkitError):
-            frames = traceback.extract_tb(trace)
-            where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if len(frames) > 1 else ""
-            said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            raise ToolkitError(f"{self.what} raised {said}{where}", "--debug shows the traceback", status=1) from error
+    try:
+        yield
+    except ToolkitError:
+        raise
+    except Exception as error:
+        *ours, _, last = traceback.extract_tb(error.__traceback__)  # the first two are this one and its caller
+        where = f" ({Path(last.filename).name}, line {last.lineno})" if ours else ""
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise ToolkitError(f"{what} raised {said}{where}", "--debug shows the traceback", status=1) from error
 
 
 def _shown(made: Any) -> str:
@@ -216,7 +214,7 @@ class _Called:
         self.spec, self.method, self._call = spec, method, getattr(load_own(spec), method)
 
     def __call__(self, *arguments: Any) -> Any:
-        with _Explained(f"{self.spec.name}: {self.method}"):
+        with _explained(f"{self.spec.name}: {self.method}"):
             return self._call(*arguments)
 
     def numbers(self, answer: Any, count: int, dimensions: int) -> np.ndarray:
@@ -287,8 +285,6 @@ class OwnEncoder:
 
 class OwnReranker(Reranker):
     """A pointwise reranker around an object's `score`."""
-
-    truncated = 0
 
     def __init__(self, spec: SystemSpec, batch_size: int):
         self.spec, self.facts = spec, {}

@@ -14,7 +14,6 @@ from toolkit.models.checkpoints import settle_arithmetic
 
 SIDES = ("query", "passage")
 # kind of a system -> the module whose `load` loads what encodes for it, with torch only when it is asked for
-SERVED = "served"  # the module for what a server computes (loader `endpoint`)
 LOADERS = {"dense": "loading", "multivector": "multivector", "impact": "sparse"}
 
 
@@ -67,8 +66,9 @@ def load_encoder(
     if spec.kind not in LOADERS:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which encodes nothing", f"these do: {', '.join(LOADERS)}")
     if spec.loader == "endpoint":
-        served = importlib.import_module(f"toolkit.models.encoders.{SERVED}")
-        return served.load(spec, batch_size=batch_size, **asking)
+        from toolkit.models.encoders.served import ServedEncoder
+
+        return ServedEncoder(spec, batch_size=batch_size, **asking)
     if asking:
         raise ToolkitError(f"{spec.name} is loaded here: it has no {', '.join(asking)}", "models on a server have")
     if spec.checkpoint.startswith(PYTHON):

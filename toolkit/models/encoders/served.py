@@ -10,7 +10,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.encoders import SIDES
-from toolkit.models.llm.estimate import estimate_tokens
 from toolkit.models.servers.numbers import ServedModel, by_index, finite, listed
 
 PROBES = ("a", "b", "c", "d", "e")  # texts whose vectors tell a model's dimension: the first length that two of them have
@@ -74,11 +73,7 @@ class ServedEncoder:
         """What encoding would ask: `different` texts, how many of these are `cached`, `requests` and their `tokens`."""
         texts, body = list(dict.fromkeys(each.whole for each in inputs)), self._body(side)
         keys = [self.served.key(body, text) for text in texts]
-        known = self.served.known(keys)
-        missing = [place for place, key in enumerate(keys) if key not in known]
-        tokens = sum(estimate_tokens(texts[place]) for place in missing)
-        requests = len(self.served.batches(missing, texts))
-        return {"different": len(texts), "cached": len(known), "requests": requests, "tokens": tokens}
+        return self.served.plan(keys, [(text,) for text in texts], lambda places: self.served.batches(places, texts))
 
     def check(self) -> None:
         """Raise ToolkitError where nothing could be asked."""
@@ -108,8 +103,3 @@ class ServedEncoder:
         rows = listed(answer, self.served.form.vectors, count)
         rows = by_index(rows, "embedding") if self.served.form.indexed else rows
         return [finite(row, FLOAT32, dimension) for row in rows]
-
-
-def load(spec: SystemSpec, **how: Any) -> ServedEncoder:
-    """The encoder of a system of kind `dense` on a server; ToolkitError for numbers without meaning."""
-    return ServedEncoder(spec, **how)

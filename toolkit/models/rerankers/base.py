@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.batches import by_length, within_budget
@@ -33,17 +34,16 @@ class Row(NamedTuple):
 class Reranker(ABC):
     """A pointwise reranker.
 
-    spec   the system's entry: its templates say what the two texts of a pair are
-    facts  what a run's record says of how it was run: device, precision, prompt
+    spec       the system's entry: its templates say what the two texts of a pair are
+    facts      what a run's record says of how it was run: device, precision, prompt
+    truncated  how many of the pairs so far did not fit and were truncated, as far as that is known here
+    tokenizes  who alone knows the tokens of a pair, where this does not
     """
 
     spec: SystemSpec
     facts: dict[str, Any]
-
-    @property
-    @abstractmethod
-    def truncated(self) -> int:
-        """How many of the pairs so far did not fit and were truncated."""
+    truncated: int = 0
+    tokenizes: str = "server"
 
     @abstractmethod
     def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
@@ -53,9 +53,9 @@ class Reranker(ABC):
               have been, so that a resumed run has the very scores of one that was not interrupted
         """
 
-    @abstractmethod
     def tokens(self, pair: Pair) -> list[int]:
-        """The token ids that are sent for a pair."""
+        """The token ids that are sent for a pair; ToolkitError where only others know them."""
+        raise ToolkitError(f"its tokens are the {self.tokenizes}'s")
 
     def score(self, pairs: Sequence[Pair]) -> np.ndarray:
         """The model's own score of each (query, document): (n,) float64, higher is better; empty for no pairs.
@@ -78,19 +78,13 @@ class BatchedReranker(Reranker):
         self.spec = spec
         self.facts = facts
         self._batch_size = batch_size
-        self._truncated = 0
-
-    @property
-    def truncated(self) -> int:
-        """See `Reranker`."""
-        return self._truncated
 
     def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
         """See `Reranker`; a batch's pairs are of nearly one length."""
         done = set(done)
         for chunk in chunks(pairs):
             rows = self.encode(pairs[chunk])
-            self._truncated += sum(row.truncated for row in rows)
+            self.truncated += sum(row.truncated for row in rows)
             for batch in by_length([len(row.ids) for row in rows], self._batch_size):
                 positions = [chunk.start + place for place in batch]
                 if not done.issuperset(positions):

@@ -105,7 +105,7 @@ class Library:
 class LibraryReranker(Reranker):
     """A type that gives scores: each query with its documents, in the library's own batches."""
 
-    truncated = 0  # the library does not say
+    tokenizes = "library"  # nor does it say what it truncates
 
     def __init__(self, spec: SystemSpec, **how: Any):
         self.spec, self._library = spec, Library(spec, **how)
@@ -126,10 +126,6 @@ class LibraryReranker(Reranker):
                         raise ToolkitError(message, "is the model of another type?", status=1)
                     scores[place] = float(score)
                 yield places, scores
-
-    def tokens(self, pair: Pair) -> list[int]:
-        """Only the library knows them."""
-        raise ToolkitError("its tokens are the library's")
 
 
 class LibraryRanker:

@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models.llm.estimate import estimate_tokens
 from toolkit.models.rerankers.base import Pair, Reranker
 from toolkit.models.servers.numbers import ServedModel, by_index, finite, listed
 
@@ -19,8 +17,6 @@ class ServedReranker(Reranker):
 
     What the server truncates it does not say: `truncated` counts nothing.
     """
-
-    truncated = 0
 
     def __init__(self, spec: SystemSpec, **how: Any):
         self.spec, self.served = spec, ServedModel(spec, "rerank", FLOAT64, **how)
@@ -55,19 +51,7 @@ class ServedReranker(Reranker):
     def plan(self, pairs: Sequence[Pair]) -> dict[str, int]:
         """What scoring would ask; asks nothing."""
         keys, texts = self._keys(pairs)
-        known = self.served.known(keys)
-        missing = [place for place, key in enumerate(keys) if key not in known]
-        tokens = sum(estimate_tokens(text) for place in missing for text in texts[place])
-        return {
-            "different": len(pairs),
-            "cached": len(known),
-            "requests": len(self._requests(missing, texts)),
-            "tokens": tokens,
-        }
-
-    def tokens(self, pair: Pair) -> list[int]:
-        """Only the server knows them."""
-        raise ToolkitError("its tokens are the server's")
+        return self.served.plan(keys, texts, lambda places: self._requests(places, texts))
 
     def _keys(self, pairs: Sequence[Pair]) -> tuple[list[bytes], list[tuple[str, str]]]:
         body = self.served.body()

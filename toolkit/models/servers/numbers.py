@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -150,9 +150,17 @@ class ServedModel:
                 yield batch, self._counted([stored[keys[place]] for place in batch])
             waiting = smaller
 
-    def known(self, keys: Sequence[bytes]) -> Collection[bytes]:
-        """Those whose result is cached."""
-        return self._cache.get(keys)
+    def plan(
+        self, keys: Sequence[bytes], texts: Sequence[Sequence[str]], batches: Callable[[Sequence[int]], list[list[int]]]
+    ) -> dict[str, int]:
+        """What `results` would ask: `different` inputs, how many of these are `cached`, `requests` and their `tokens`.
+
+        texts  of each input
+        """
+        known = self._cache.get(keys)
+        missing = [place for place, key in enumerate(keys) if key not in known]
+        tokens = sum(estimate_tokens(text) for place in missing for text in texts[place])
+        return {"different": len(keys), "cached": len(known), "requests": len(batches(missing)), "tokens": tokens}
 
     @property
     def place(self) -> str:
