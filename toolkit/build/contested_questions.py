@@ -22,7 +22,7 @@ from toolkit.build import answer_forms
 from toolkit.build.items import Item
 from toolkit.build.narratives import NO, YES, nfc
 from toolkit.build.seeds import Seeds
-from toolkit.build.steps import UNREADABLE, Step
+from toolkit.build.steps import Step
 from toolkit.build.tools import Tools
 from toolkit.core.errors import ToolkitError
 from toolkit.core.yaml_json import Malformed, decode_json
@@ -136,12 +136,10 @@ class Personal(Step):
         """All items; those of a survey were asked about."""
         asked = [item for item in items if item.fields["form"] == "survey"]
         rows = (_filled(item, self.slots["prompt"]) for item in asked)
-        verdicts = tools.parsed(self.model, self.prompt, rows, answer_forms.choice(YES, NO))
-        answers = dict(zip((item.id for item in asked), verdicts, strict=True))
-        made = tools.made("filtered", self.model, self.prompt)
-        why = {YES: "it asks for personal experience", NO: "", None: UNREADABLE}
+        verdicts = tools.answered("filtered", self, asked, rows, answer_forms.choice(YES, NO))
         for item in items:
-            yield item.passed().by(made).reject(why[answers[item.id]]) if item.id in answers else item.passed()
+            done, verdict = next(verdicts) if item.fields["form"] == "survey" else (item.passed(), NO)
+            yield done.reject("it asks for personal experience") if verdict == YES else done
 
 
 @dataclass(frozen=True)
@@ -166,15 +164,14 @@ class Writing(Step):
             if form not in answers:
                 yield item.passed()
                 continue
-            found = next(answers[form])
-            made = tools.made("wrote", self.model, getattr(self, self.prompt_of[form]))
-            yield item.passed(**(found or {})).by(made).reject("" if found else UNREADABLE)
+            done, found = next(answers[form])
+            yield done.having(**(found or {}))
 
-    def _answers(self, form: str, items: Sequence[Item], tools: Tools) -> Iterator[Mapping[str, Any] | None]:
+    def _answers(self, form: str, items: Sequence[Item], tools: Tools) -> Iterator[tuple[Item, Mapping[str, Any] | None]]:
         parameter = self.prompt_of[form]
         asked = [item for item in items if item.fields["form"] == form]
         rows = (_filled(item, self.slots[parameter]) for item in asked)
-        return tools.parsed(self.model, getattr(self, parameter), rows, (self.reader(item.fields) for item in asked))
+        return tools.answered("wrote", self, asked, rows, (self.reader(item.fields) for item in asked), parameter)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from toolkit.build.seeds import Seeds
 from toolkit.build.steps import Step
 from toolkit.build.tools import Tools
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError, check_counts
+from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.formats.topics import read_narratives
 from toolkit.models.language_id import script
@@ -59,12 +59,10 @@ class Topics(Step):
 
     name: ClassVar[str] = "topics"
     about: ClassVar[str] = "topics with a narrative and enough relevant documents"
+    counted: ClassVar[tuple[str, ...]] = ("least", "most")
     least: int = 4
     most: int = 200
     language: str = ""
-
-    def __post_init__(self):
-        check_counts(least=self.least, most=self.most)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a topic, under its id without mode."""
@@ -130,15 +128,13 @@ class Edits(Step):
 
     name: ClassVar[str] = "edits"
     about: ClassVar[str] = "narratives that are narrowed by a small change"
+    counted: ClassVar[tuple[str, ...]] = ("count", "characters")
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "narrative", "documents", "count")}
     model: str = "writer"
     prompt: str = "build-followir-edits.v2"
     count: int = 3
     characters: int = 60_000
     most_changed: float = MOST_CHANGED
-
-    def __post_init__(self):
-        check_counts(count=self.count, characters=self.characters)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a changed narrative; one with the topic's own id where the answer cannot be read."""
@@ -188,13 +184,11 @@ class Rejudge(Step):
 
     name: ClassVar[str] = "rejudge"
     about: ClassVar[str] = "relevant documents judged again"
+    counted: ClassVar[tuple[str, ...]] = ("characters",)
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "narrative", "changed", "document")}
     model: str = "judge"
     prompt: str = "build-followir-judge.v2"
     characters: int = 6000
-
-    def __post_init__(self):
-        check_counts(characters=self.characters)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a relevant document of each edit."""

@@ -16,7 +16,6 @@ from toolkit.build.items import Item
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
 from toolkit.build.written_texts import read_document, read_verdict
-from toolkit.core.errors import check_counts
 from toolkit.models.okapi import stop_words
 from toolkit.models.porter import stem
 
@@ -158,15 +157,13 @@ class InstructionNegatives(Step):
 
     name: ClassVar[str] = "instruction-negatives"
     about: ClassVar[str] = "documents that answer the query and break the instruction"
+    counted: ClassVar[tuple[str, ...]] = ("count",)
     optional: ClassVar[bool] = True
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "prompt": ("query", "instruction"),
         "answers_prompt": ("query", "document"),
         "follows_prompt": ("query", "instruction", "document"),
     }
-
-    def __post_init__(self):
-        check_counts(count=self.count)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
@@ -199,11 +196,9 @@ class Adversarial(Step):
 
     name: ClassVar[str] = "adversarial"
     about: ClassVar[str] = "documents that reuse the query's words and do not answer it"
+    counted: ClassVar[tuple[str, ...]] = ("count",)
     optional: ClassVar[bool] = True
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query",), "answers_prompt": ("query", "document")}
-
-    def __post_init__(self):
-        check_counts(count=self.count)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""

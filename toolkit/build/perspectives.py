@@ -26,7 +26,7 @@ from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.text_models import TextModel
 from toolkit.build.tools import Asked, Tools, find_prompt
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError, check_counts
+from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input
 from toolkit.core.topics import Topic
@@ -227,11 +227,9 @@ class Covered(Step):
 
     name: ClassVar[str] = "covered"
     about: ClassVar[str] = "questions with enough perspectives that some passage holds"
+    counted: ClassVar[tuple[str, ...]] = ("least",)
     reads: ClassVar[tuple[str, ...]] = ("perspectives", "duplicates")
     least: int = 1
-
-    def __post_init__(self):
-        check_counts(least=self.least)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The questions with the labels of their passages."""

@@ -8,6 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from toolkit.core.errors import check_counts
+
 if TYPE_CHECKING:
     from toolkit.build.items import Item
     from toolkit.build.seeds import Seeds
@@ -26,6 +28,7 @@ class Step(ABC):
     about     what it does, in a line
     after     the earlier step whose passed items it is given; without it the step before
     reads     further steps whose passed items it needs, beside those that it is given
+    counted   parameters that are whole numbers from 1 on
     slots     parameter that names a prompt -> the slots that the step fills: a prompt with others, or without one, is refused
     published parameter that names a prompt -> the paper's own, which is sent where the build has its file (`--prompts`)
     optional  whether it is left out unless build.yaml names it, or, `by_default`, where it says `NAME: false`
@@ -36,11 +39,15 @@ class Step(ABC):
     about: ClassVar[str] = ""
     after: ClassVar[str] = ""
     reads: ClassVar[tuple[str, ...]] = ()
+    counted: ClassVar[tuple[str, ...]] = ()
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     published: ClassVar[Mapping[str, str]] = {}
     optional: ClassVar[bool] = False
     by_default: ClassVar[bool] = False
     version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        check_counts(**{name: getattr(self, name) for name in self.counted})
 
     def prompts(self) -> tuple[str, ...]:
         """The prompts that it sends, by name: those of its parameters that `slots` names, and `prompt`."""

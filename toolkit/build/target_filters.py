@@ -106,11 +106,9 @@ class Groups(Step):
 
     name = "groups"
     about = "what both filters passed, of queries with enough scenarios left"
+    counted: ClassVar = ("smallest",)
     reads = ("fit",)
     smallest: int = 6
-
-    def __post_init__(self):
-        check_counts(smallest=self.smallest)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The items that filter two has passed, with their scores."""

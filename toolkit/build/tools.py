@@ -144,14 +144,17 @@ class Tools:
         items: Sequence[Item],
         rows: Iterable[Mapping[str, str]],
         read: Callable[[str], Value] | Iterable[Callable[[str], Value]],
+        parameter: str = "prompt",
     ) -> Iterator[tuple[Item, Value | None]]:
         """Each item as passed on, made by the step's model, and what its answer says: None, and rejected, if it cannot be read.
 
         role        as of `made`
         rows, read  of each item, see `parsed`
+        parameter   of the step, which names the prompt
         """
-        made = self.made(role, step.model, step.prompt)
-        for item, value in zip(items, self.parsed(step.model, step.prompt, rows, read), strict=True):
+        prompt = getattr(step, parameter)
+        made = self.made(role, step.model, prompt)
+        for item, value in zip(items, self.parsed(step.model, prompt, rows, read), strict=True):
             yield item.passed().by(made).reject(UNREADABLE if value is None else ""), value
 
     def parsed(
@@ -184,7 +187,7 @@ class Tools:
             wrong = {}
             for position, answer in answers.items():
                 try:
-                    values[position] = readers[position](_text(answer))
+                    values[position] = readers[position](answer.whole)
                 except ValueError as error:
                     wrong[position] = self._repaired(model, pending[position], answer, str(error))
             pending = wrong
@@ -249,12 +252,3 @@ def find_prompt(name: str, folder: Path, kind: str = BUILD) -> Prompt:
     """A prompt of a kind: a file of the build's folder, else of the registry, else any other file. Or ToolkitError."""
     local = folder / Path(name).expanduser()
     return load_prompt(str(local) if local.is_file() else name, kind)
-
-
-def _text(answer: Answer) -> str:
-    """The text of a whole answer; ValueError for one that is truncated or was never given."""
-    if answer.error:
-        raise ValueError(answer.error)
-    if answer.finish == "length":
-        raise ValueError("the answer was truncated at max_tokens")
-    return answer.text

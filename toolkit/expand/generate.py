@@ -115,11 +115,7 @@ def read_answer(answer: Answer) -> list[str]:
 
     Raises ValueError, which says what it is instead.
     """
-    if answer.error:
-        raise ValueError(answer.error)
-    if answer.finish == "length":
-        raise ValueError("the answer was truncated at max_tokens")
-    fenced = FENCE.fullmatch(answer.text.strip())
+    fenced = FENCE.fullmatch(answer.whole.strip())
     try:
         texts = decode_json(fenced[1] if fenced else answer.text)
     except Malformed as error:

@@ -17,7 +17,7 @@ from toolkit.core.errors import three
 from toolkit.core.progress import progress
 from toolkit.evaluate.circularity import Circular, Share, circular, circularity_text, grouped, shares_of
 from toolkit.evaluate.evaluation import prepare
-from toolkit.evaluate.judgments import Judgments, from_benchmark
+from toolkit.evaluate.judgments import from_benchmark
 from toolkit.measures import parse
 
 
@@ -98,7 +98,7 @@ def check_benchmark(
     pairs = near_duplicates_in(groups, threshold=threshold, dense=dense, cosine=cosine, most=most)
     effects = [effect for each in judged if (effect := unchanged_labels(each)).queries]
     effects += unchanged_scores(evaluation, judged[0].group) if evaluation else []
-    shares = _shares(judgments)
+    shares = shares_of(judgments) if judgments and judgments.provenance else None
     return BenchmarkCheck(
         find(str(name)).name,
         tuple(_problems(folder, groups, pairs)),
@@ -109,10 +109,6 @@ def check_benchmark(
         tuple(circular(evaluation.runs, shares or ()) if evaluation else ()),
         tuple(_unchecked(groups, judged, shares is not None)),
     )
-
-
-def _shares(judgments: Judgments | None) -> list[Share] | None:
-    return shares_of(judgments) if judgments and judgments.provenance else None
 
 
 def _cues(groups: Sequence[JudgedTexts]) -> list[SurfaceRow]:

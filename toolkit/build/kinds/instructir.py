@@ -119,14 +119,12 @@ class Scenarios(Step):
 
     name = "scenarios"
     about = "people with different situations who ask the query"
+    counted: ClassVar = ("count",)
     slots: ClassVar = {"prompt": ("query", "count")}
     published: ClassVar = {"prompt": "instructir-figure4"}
     model: str = "writer"
     prompt: str = "build-scenarios.v2"
     count: int = 10
-
-    def __post_init__(self):
-        check_counts(count=self.count)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a scenario; one with the query's own id where the answer cannot be read."""
@@ -186,14 +184,12 @@ class Paraphrases(Step):
 
     name = "paraphrases"
     about = "other wordings of one scenario of each query"
+    counted: ClassVar = ("count",)
     slots: ClassVar = {"prompt": ("instruction", "count")}
     model: str = "writer"
     prompt: str = "build-paraphrases.v1"
     count: int = 5
     seed: int = 0
-
-    def __post_init__(self):
-        check_counts(count=self.count)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a paraphrase; one with the scenario's own id where the answer cannot be read."""

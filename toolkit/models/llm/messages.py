@@ -53,6 +53,15 @@ class Answer:
     retries: int = 0
     error: str = ""
 
+    @property
+    def whole(self) -> str:
+        """The text of a whole answer; ValueError for one that is truncated or was never given."""
+        if self.error:
+            raise ValueError(self.error)
+        if self.finish == "length":
+            raise ValueError("the answer was truncated at max_tokens")
+        return self.text
+
 
 class Counted:
     """Counts that a record may have."""
