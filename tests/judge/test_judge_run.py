@@ -12,8 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.judge import judge_run
-from toolkit.judge.judging import NOTHING, export, pool, rows_of
-from toolkit.judge.stance import stances
+from toolkit.judge.judging import NOTHING, export, pool, rows_of, stances
 from toolkit.models.judges import Judge, Pair, Sides, load_judge
 from toolkit.models.llm import LLM, Answer, AnswerCache
 from toolkit.texts import TextSource

@@ -152,7 +152,7 @@ def test_the_sampled_zephyr_draws_with_a_seed_whatever_is_beside_a_pair(folders,
 def test_draws_have_the_shares_of_the_model():
     import torch
 
-    from toolkit.models.llm.sampling import GumbelSampling
+    from toolkit.models.llm.local import GumbelSampling
 
     logits = torch.log(torch.tensor([0.5, 0.3, 0.15, 0.05]))
     count = 4000

@@ -1,7 +1,5 @@
 """Jobs of judges: runs to subtopic qrels, and questions to the perspectives that support them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +13,7 @@ from toolkit.engine.answers import divide_answers
 from toolkit.formats import write_qrels
 from toolkit.formats.conversion import each_of
 from toolkit.jobs.file_job import Job, Product
-from toolkit.judge.judging import Judged, Row, judge_run, pool, rows_of
-from toolkit.judge.stance import Stances, sides_of, stances, write_stances
+from toolkit.judge.judging import Judged, Row, Stances, judge_run, pool, rows_of, sides_of, stances, write_stances
 from toolkit.models.checkpoints import check_usable
 from toolkit.models.judges import Judge, Plan, load_judge, read_shots
 from toolkit.provenance import Output, Provenance, Recorded, topics_facts

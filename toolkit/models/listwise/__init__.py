@@ -1,6 +1,5 @@
 """Listwise reranking with a language model: it is shown a window of passages and answers with their order."""
 
-from toolkit.models.listwise.permutations import Repairs, read_permutation
-from toolkit.models.listwise.ranker import ListwiseRanker, Window, load_ranker
+from toolkit.models.listwise.ranker import ListwiseRanker, Repairs, Window, load_ranker, read_permutation
 
 __all__ = ["ListwiseRanker", "Repairs", "Window", "load_ranker", "read_permutation"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,6 @@ from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import check_template
 from toolkit.models.listwise.passages import passage, plain
-from toolkit.models.listwise.permutations import read_permutation
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
 from toolkit.models.llm.estimate import Estimate, longest_that_fits
 from toolkit.models.llm.messages import Backend
@@ -26,6 +26,8 @@ DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "
 DEFAULT_PROMPT = "listwise.v1"
 SPARE = 32  # tokens an answer may have beyond the ids themselves
 SAMPLING = ("temperature", "top_p", "seed")
+BRACKETED, DIGITS = re.compile(r"\[\s*(\d+)\s*\]"), re.compile(r"\d+")
+THOUGHTS = "</think>"  # what a reasoning model says before is not its answer
 
 
 class Window(NamedTuple):
@@ -41,12 +43,27 @@ class Window(NamedTuple):
     passages: tuple[str, ...]
 
 
+class Repairs(NamedTuple):
+    """What was wrong with an answer, in numbers of ids.
+
+    doubled       named again, dropped
+    out_of_range  no number of a passage, dropped
+    missing       not named, appended in their old order
+    unreadable    1 where not one id could be read and the old order stays, else 0
+    """
+
+    doubled: int = 0
+    out_of_range: int = 0
+    missing: int = 0
+    unreadable: int = 0
+
+
 @dataclass
 class Counts:
     """What happened, over all windows that were ranked.
 
     windows    answers that were read; `repaired`: of these, not a permutation as they came
-    repairs    ids, see `permutations.Repairs`
+    repairs    ids, see `Repairs`
     passages   shown; `cut`: of these, truncated to `passage_words` or less
     shortened  windows whose passages were truncated below `passage_words`; `fewest_words` is the fewest
     """
@@ -155,6 +172,23 @@ class ListwiseRanker:
         options = {name: self.settings[name] for name in SAMPLING if self.settings.get(name) is not None}
         request = Request(messages(words), {"max_tokens": answer, **options})
         return _Fitted(request, words, sum(len(one.ends) > words for one in passages), tokens[words])
+
+
+def read_permutation(answer: str, count: int, *, ids: str = "brackets") -> tuple[tuple[int, ...], Repairs]:
+    """Positions (from 0) of `count` passages, best first: always a permutation; and what it took to make it one.
+
+    ids  `brackets`: numbers in square brackets where there is any, so that numbers in the prose around them do not count,
+         else every number; `digits`: every number, as RankGPT's and rank_llm's code do
+    """
+    answer = answer.rpartition(THOUGHTS)[2]
+    numbers = (ids == "brackets" and BRACKETED.findall(answer)) or DIGITS.findall(answer)
+    # int() refuses numbers of thousands of digits, which a model that repeats itself writes
+    named = [int(number) - 1 if len(number) < 10 else -1 for number in numbers]
+    valid = [position for position in named if 0 <= position < count]
+    order = list(dict.fromkeys(valid))
+    missing = [position for position in range(count) if position not in order]
+    repairs = Repairs(len(valid) - len(order), len(named) - len(valid), len(missing), int(not order and count > 0))
+    return (*order, *missing), repairs
 
 
 def _settings(spec: SystemSpec) -> dict[str, Any]:

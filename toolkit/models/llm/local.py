@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,8 @@ from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
 from toolkit.models.chat_template import Refused, filled
 from toolkit.models.llm.messages import Answer, Message, Request, together
-from toolkit.models.llm.sampling import SAMPLING, GumbelSampling, sampling_of
+
+SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
 
 class LocalModel:
@@ -177,3 +179,44 @@ def _stops(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrain
     """The tokens that end an answer; padding is one of them, as it follows the end of the shorter ones."""
     ends = model.generation_config.eos_token_id
     return {*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id, tokenizer.pad_token_id}
+
+
+def sampling_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a request's options says how its answer is drawn; empty where it is decoded greedily."""
+    if not options.get("temperature"):
+        return {}
+    return {name: options[name] for name in SAMPLING if options.get(name) is not None}
+
+
+class GumbelSampling:
+    """Makes greedy decoding draw: after temperature, top k and top p each row's scores get Gumbel noise of its own.
+
+    The largest of scores with Gumbel noise is a draw from their softmax (Gumbel-max; Maddison et al. 2014, section 2). Each
+    row's noise comes from the seed and its own text, so that no answer depends on the others.
+
+    texts  one a row of the batch
+    """
+
+    def __init__(self, sampling: Mapping[str, Any], texts: Sequence[str]):
+        from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+        self._warpers = [TemperatureLogitsWarper(float(sampling["temperature"]))]
+        if sampling.get("top_k"):
+            self._warpers.append(TopKLogitsWarper(sampling["top_k"]))
+        if sampling.get("top_p", 1.0) < 1.0:
+            self._warpers.append(TopPLogitsWarper(float(sampling["top_p"])))
+        seed = sampling.get("seed", 0)
+        self._noise = [torch.Generator().manual_seed(_number(f"{seed} {text}")) for text in texts]
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Scores (n, vocabulary) float32, whose largest is the draw."""
+        for warper in self._warpers:
+            scores = warper(input_ids, scores)
+        drawn = torch.stack([torch.rand(scores.shape[1], generator=each, dtype=torch.float64) for each in self._noise])
+        gumbel = -torch.log(-torch.log(drawn.clamp(min=1e-300)))
+        return scores + gumbel.to(scores)
+
+
+def _number(text: str) -> int:
+    """63 bits of a text's SHA-256."""
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]) >> 1
