@@ -1,7 +1,5 @@
 """How much alike documents are: cosines of their vectors, made by a dense system or taken from `tandem encode`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -111,7 +109,7 @@ class SystemVectors:
         """The vectors of all these documents. ToolkitError where a text is missing."""
         inputs = [self._inputs(part) for part in wanted]
         texts = {key_of(one): one for part in inputs for one in part.values()}
-        vector_of = self._cached(list(texts))
+        vector_of = self.cache.get(list(texts), _vector)
         missing = sorted(key for key in texts if key not in vector_of)
         if missing and vector_of:
             say(f"{self.cache.path.name} has {len(vector_of):,} of {len(texts):,} texts")
@@ -129,13 +127,10 @@ class SystemVectors:
         vectors = np.stack(list(vector_of.values()))
         return Embedded(vectors, {query_id: row for part, row in zip(wanted, rows, strict=True) for query_id in part.query_ids})
 
-    def _cached(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
-        return self.cache.get(keys, _vector)
-
     def missing(self, wanted: Sequence[Wanted]) -> int:
         """How many texts would have to be encoded; all where only the hub knows which commit the checkpoint is."""
         keys = {key_of(one) for part in wanted for one in self._inputs(part).values()}
-        return len(keys) - (len(self._cached(list(keys))) if is_pinned(self.spec) else 0)
+        return len(keys) - (len(self.cache.get(list(keys), _vector)) if is_pinned(self.spec) else 0)
 
     def facts(self) -> dict[str, Any]:
         """For the record."""

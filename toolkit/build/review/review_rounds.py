@@ -7,17 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.build.build_folder import BuildFolder
-from toolkit.build.review import label_studio
-from toolkit.build.review.review_answers import (
-    Answer,
-    Export,
-    Imported,
-    exports_of,
-    import_files,
-    read_answers,
-    write_export,
-    wrong_name,
-)
+from toolkit.build.review import label_studio, review_answers
 from toolkit.build.review.review_decisions import Decision, answers_of, decide
 from toolkit.build.review.review_forms import Form, Sheet, check_items, find_form, sheet_of
 from toolkit.build.review.review_page import render
@@ -46,7 +36,7 @@ class Review:
     form: Form
     form_source: str
     sheets: Mapping[str, Sheet]
-    answers: Mapping[str, Sequence[Answer]]
+    answers: Mapping[str, Sequence[review_answers.Answer]]
     outdated: int
     reviewers: int
     decides: bool
@@ -97,7 +87,7 @@ def review_of(build: BuildFolder, step: str, form: str = "") -> Review:
         passed = [item for item in items if item.is_passed]
         check_items(found, passed, f"step {step}")
         sheets = {item.id: sheet_of(found, step, item) for item in passed}
-    answers, outdated = answers_of(sheets, read_answers(build.path, step))
+    answers, outdated = answers_of(sheets, review_answers.read_answers(build.path, step))
     decides = isinstance(reviewing, ReviewStep)
     reviewers, seed = (reviewing.reviewers, reviewing.seed) if decides else (1, 0)
     return Review(build.path, step, found, source, sheets, answers, outdated, reviewers, decides, seed)
@@ -105,7 +95,7 @@ def review_of(build: BuildFolder, step: str, form: str = "") -> Review:
 
 def reviewed_steps(build: BuildFolder) -> list[str]:
     """The steps that review, and those of which something was exported."""
-    exported = {export.step for export in exports_of(build.path)}
+    exported = {export.step for export in review_answers.exports_of(build.path)}
     return [step.name for step in build.config.steps if isinstance(step, ReviewStep) or step.name in exported]
 
 
@@ -138,18 +128,18 @@ def export_review(
         what = "no answers to settle" if to_settle else "no items that wait for reviewers"
         raise ToolkitError(f"the step {step} has {what}", f"`tandem build review status {build.path}` says how far it is")
     items = {sheet.key: sheet.id for sheet in sorted(sheets)}
-    export = Export(
+    export = review_answers.Export(
         step, review.form.name, review.form.sha256, review.form_source, review.seed, tuple(reviewers), to_settle, items
     )
     files = _files(review.form, sheets, export, Path(output), format)
-    write_export(build.path, export)  # first: what is handed out can be taken back
+    review_answers.write_export(build.path, export)  # first: what is handed out can be taken back
     for path, text in files.items():
         with open_output(path) as out:
             out.write(text.encode())
     return Exported(len(sheets), tuple(files))
 
 
-def import_review(build: BuildFolder, files: Sequence[str | Path]) -> Imported:
+def import_review(build: BuildFolder, files: Sequence[str | Path]) -> review_answers.Imported:
     """Take reviewers' files into a build: all of them or, where there is a problem, none (ToolkitError with every problem)."""
     reviews: dict[str, Review] = {}
 
@@ -163,11 +153,11 @@ def import_review(build: BuildFolder, files: Sequence[str | Path]) -> Imported:
             reviews[step] = review_of(build, step)
         return reviews[step].form, reviews[step].sheets
 
-    return import_files(build.path, files, sheets_of)
+    return review_answers.import_files(build.path, files, sheets_of)
 
 
 def _check_reviewers(reviewers: Sequence[str]) -> None:
-    if wrong := [name for name in reviewers if name != name.strip() or wrong_name(name)]:
+    if wrong := [name for name in reviewers if name != name.strip() or review_answers.wrong_name(name)]:
         raise ToolkitError(f"{wrong[0]!r} is no name of a reviewer", "1 to 100 characters, no blanks around them")
     if len(set(reviewers)) < len(reviewers):
         raise ToolkitError("a reviewer is named twice", "name each once")
@@ -191,14 +181,14 @@ def _check_up_to_date(build: BuildFolder, step: str) -> None:
 
 
 def _last_form(build: BuildFolder, step: str) -> str:
-    forms = {export.form_source for export in exports_of(build.path) if export.step == step}
+    forms = {export.form_source for export in review_answers.exports_of(build.path) if export.step == step}
     if len(forms) != 1:
         what = f"was exported with {', '.join(sorted(forms))}" if forms else "is none of review"
         raise ToolkitError(f"the step {step} {what}", "--form NAME says which form is meant")
     return forms.pop()
 
 
-def _files(form: Form, sheets: Sequence[Sheet], export: Export, output: Path, format: str) -> dict[Path, str]:
+def _files(form: Form, sheets: Sequence[Sheet], export: review_answers.Export, output: Path, format: str) -> dict[Path, str]:
     if format == "html":
         return {output: render(form, sheets, export)}
     by_key = sorted(sheets)
