@@ -24,6 +24,7 @@ class _Lazy(ModuleType):
 
 if TYPE_CHECKING:
     import altair as alt
+    import jnius
     import pandas
     import pyarrow
     import pyarrow.compute as compute
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     import vl_convert
     import yaml
 else:
-    names = ("altair", "pandas", "pyarrow", "pyarrow.compute", "requests", "torch", "transformers", "vl_convert", "yaml")
-    alt, pandas, pyarrow, compute, requests, torch, transformers, vl_convert, yaml = map(_Lazy, names)
+    names = "altair jnius pandas pyarrow pyarrow.compute requests torch transformers vl_convert yaml"
+    alt, jnius, pandas, pyarrow, compute, requests, torch, transformers, vl_convert, yaml = map(_Lazy, names.split())
 
 
 def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], list[str]]:

@@ -90,7 +90,7 @@ def asked_options(made: argparse.ArgumentParser) -> None:
     asked.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers")
 
 
-def main(args: argparse.Namespace) -> int:
+def main(args: argparse.Namespace) -> None:
     check_options(args)
     if args.show_prompt:
         return show_prompt(args)
@@ -146,7 +146,7 @@ def _task(args: argparse.Namespace) -> str:
     return STANCE if args.task == "stance" else SUPPORT
 
 
-def show_prompt(args: argparse.Namespace) -> int:
+def show_prompt(args: argparse.Namespace) -> None:
     from toolkit.core.specs import SystemSpec
     from toolkit.models.judges import read_shots
     from toolkit.models.judges.loading import judge_prompt
@@ -162,23 +162,21 @@ def show_prompt(args: argparse.Namespace) -> int:
             f"{spec.name} is a classifier: it is sent no prompt", "only judges that are language models have a prompt"
         )
     print(f"{prompt.name} (sha256 {prompt.sha256})\n\n{prompt.show()}")
-    return 0
 
 
-def judge_runs(args: argparse.Namespace, job: JudgeJob) -> int:
+def judge_runs(args: argparse.Namespace, job: JudgeJob) -> None:
     from toolkit.jobs.judge_jobs import emit_warnings
 
     judged = make(job, args, lambda job: f"qrels.{job.topics.name}.{job.judge.spec.name}.txt")
     if judged is None:
-        return 0
+        return
     emit_warnings(job.judge)
     output, counts = job.output.path, job.judge.counts
     if str(output) != "-":
         note(f"{output}: {len(judged.qrels):,} pairs, {counts.positive:,} hold, {counts.unjudged:,} unjudged")
-    return 0
 
 
-def stance(args: argparse.Namespace, judge: Judge) -> int:
+def stance(args: argparse.Namespace, judge: Judge) -> None:
     from toolkit.jobs.judge_jobs import StanceJob
 
     if not args.topics:
@@ -190,12 +188,11 @@ def stance(args: argparse.Namespace, judge: Judge) -> int:
             f"{job.output.path}: {len(stances.supporting):,} questions; left out: {stances.others:,} without two perspectives, "
             f"{stances.unclear:,} unclear, {stances.unjudged:,} unjudged"
         )
-    return 0
 
 
-def score(args: argparse.Namespace) -> int:
-    from toolkit.jobs.judge_jobs import emit_warnings
-    from toolkit.judge.agreement import Agreement, score_judge, score_labels
+def score(args: argparse.Namespace) -> None:
+    from toolkit.jobs.judge_jobs import emit_warnings, planned
+    from toolkit.judge.agreement import Agreement, pair_of, score_judge, score_labels
     from toolkit.judge.labelled import read_labels
 
     labels = read_labels(args.score)
@@ -206,22 +203,15 @@ def score(args: argparse.Namespace) -> int:
     else:
         judge = load(args)
         if args.dry_run:
-            return say_plan(judge, labels)
+            plan = judge.plan([pair_of(judge, key) for key, _ in labels.rows])
+            write_lines(planned(judge, plan).splitlines())
+            return
         rows = score_judge(judge, labels)
         emit_warnings(judge)
     table(("judge", *Agreement._fields), ((row.judge, *row.agreement) for row in rows), args)
-    return 0
 
 
-def say_plan(judge: Judge, labels) -> int:
-    from toolkit.jobs.judge_jobs import planned
-    from toolkit.judge.agreement import pair_of
-
-    write_lines(planned(judge, judge.plan([pair_of(judge, key) for key, _ in labels.rows])).splitlines())
-    return 0
-
-
-def correct(args: argparse.Namespace, job: JudgeJob) -> int:
+def correct(args: argparse.Namespace, job: JudgeJob) -> None:
     from toolkit.jobs.judge_jobs import emit_warnings
     from toolkit.judge.corrected_measures import MEASURES, check_labelled, correct, parse_measures
     from toolkit.judge.judging import judge_run
@@ -237,24 +227,22 @@ def correct(args: argparse.Namespace, job: JudgeJob) -> int:
     check_labelled(job.runs[0], job.subtopics, labelled, measures)
     if args.dry_run:
         write_lines([*job.plan(), f"write {args.output or 'to standard output'}"])
-        return 0
+        return
     qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
     rows = correct(job.runs[0], qrels, labelled, measures)
     emit_warnings(job.judge)
     heads = ("measure", "judged", "corrected", "low", "high", "labelled questions")
     table(heads, ((row.measure, row.judged, *row.corrected, row.labelled) for row in rows), args)
-    return 0
 
 
-def export(args: argparse.Namespace, job: JudgeJob) -> int:
+def export(args: argparse.Namespace, job: JudgeJob) -> None:
     from toolkit.judge.judging import export
 
     if args.dry_run:
         write_lines([*job.plan(), f"write {args.export}"])
-        return 0
+        return
     written, missing = export(job.rows, job.judge, args.export)
     note(f"{args.export}: {written:,} pairs" + (f"; {missing:,} are not answered yet" if missing else ""))
-    return 0
 
 
 def table(heads: Sequence[str], rows: Iterable[tuple], args: argparse.Namespace) -> None:

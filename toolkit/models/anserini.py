@@ -15,6 +15,7 @@ import numpy as np
 
 from toolkit.core.columns import Ids, split_lines
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import jnius
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
@@ -218,8 +219,6 @@ def _ask_all(ask: Callable[[Query], Answer], queries: Sequence[Query], threads: 
     waiting, stop = iter(range(len(queries))), threading.Event()
 
     def work(advance: Callable[[int], None]) -> None:
-        import jnius
-
         try:
             for number in waiting:  # shared: each takes the next one
                 if stop.is_set():

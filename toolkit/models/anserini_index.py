@@ -20,6 +20,7 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import PIPES, temporary_folder
+from toolkit.core.lazy_names import jnius
 from toolkit.core.progress import progress
 from toolkit.models import jvm
 from toolkit.models.anserini import ENGLISH, analyzer, reason
@@ -196,8 +197,6 @@ def _settings(options: Sequence[str]) -> Any:
 
 
 def _run(collection: Any) -> None:
-    import jnius
-
     try:
         collection.run()
     except jvm.exception():

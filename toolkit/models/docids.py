@@ -122,7 +122,6 @@ def _from_pickle(path: Path) -> pyarrow.LargeStringArray:
     recorded = lines.with_suffix(".sha256")
     with lock(f"ids {lines.name}"):
         if not (lines.is_file() and recorded.is_file() and recorded.read_text().strip() == file_digest(lines)):
-            lines.parent.mkdir(parents=True, exist_ok=True)
             say(f"reading the ids of {path}")
             with atomic_path(lines) as part, part.open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{doc_id}\n" for doc_id in pickled_ids(path, column))

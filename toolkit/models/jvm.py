@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import MissingExtra, ToolkitError, missing_extra
+from toolkit.core.lazy_names import jnius
 from toolkit.core.progress import say
 
 OLDEST_JAVA = 21  # Anserini's classes are compiled for it
@@ -111,8 +112,6 @@ def start() -> None:
         kept = settle_environment()
         jnius_config.set_classpath(str(jar))
         jnius_config.add_options(*options(java_version(home) or OLDEST_JAVA), *kept)
-    import jnius
-
     try:
         jnius.find_javaclass("io.anserini.index.Constants")
     except jnius.JavaException as error:
@@ -140,8 +139,7 @@ def settle_environment() -> list[str]:
 
 def _silence() -> None:
     """Standard output belongs to results: what Java logs goes to standard error with `--debug`, else nowhere."""
-    from jnius import autoclass
-
+    autoclass = jnius.autoclass
     system = autoclass("java.lang.System")
     if not _SETTINGS["debug"]:
         nowhere = autoclass("java.io.PrintStream")(autoclass("java.io.OutputStream").nullOutputStream())
@@ -153,25 +151,19 @@ def _silence() -> None:
 def exception() -> type[Exception]:
     """pyjnius's exception for one of Java's. Importing jnius starts a JVM: only this module does it first."""
     start()
-    from jnius import JavaException
-
-    return JavaException
+    return jnius.JavaException
 
 
 @cache
 def java_class(name: str) -> Any:
     """A Java class by its full name, as pyjnius shows it; starts the JVM."""
     start()
-    from jnius import autoclass
-
-    return autoclass(name, include_protected=False, include_private=False)
+    return jnius.autoclass(name, include_protected=False, include_private=False)
 
 
 def cast(name: str, instance: Any) -> Any:
     """A Java object as the class or interface `name`: pyjnius picks overloads by it."""
-    from jnius import cast
-
-    return cast(java_class(name), instance)
+    return jnius.cast(java_class(name), instance)
 
 
 class Function:
@@ -195,15 +187,14 @@ class Function:
         pyjnius keeps the instance of a call in the class's method, where the call of another thread on another instance
         would change it; and it cannot tell the two methods of that name apart, because a list fits both.
         """
-        from jnius import JavaClass, JavaMethod, MetaJavaClass, cast
-
         members = {
             "__javaclass__": "java/lang/invoke/MethodHandle",
-            "invokeWithArguments": JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;"),
+            "invokeWithArguments": jnius.JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;"),
         }
         key = (__name__, next(_numbers))
-        handle_class = MetaJavaClass.__new__(MetaJavaClass, "MethodHandle", (JavaClass,), members, classparams=key)
-        return cast(handle_class, self.handle).invokeWithArguments
+        bases, kind = (jnius.JavaClass,), jnius.MetaJavaClass
+        handle_class = kind.__new__(kind, "MethodHandle", bases, members, classparams=key)
+        return jnius.cast(handle_class, self.handle).invokeWithArguments
 
     def then(self, *others: Function) -> Function:
         """This function first, then the others in order; a result is cast to what the next one takes."""

@@ -13,6 +13,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix, hstack
+from scipy.stats import rankdata
 
 from toolkit.build.checks.judged_texts import NEGATIVES, UNRELATED, Item, JudgedTexts
 from toolkit.build.checks.surface_features import COUNTS, Features, features
@@ -188,7 +190,6 @@ def folds_of(items: Sequence[Item], seed: int = SEED) -> np.ndarray:
 
 
 def _fitted_scores(seen: Features, positive: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-    from scipy.sparse import csr_matrix, hstack
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
@@ -240,8 +241,6 @@ class _FeatureOrders:
     """What the areas of all features are computed from, for any labels with as many gold documents in each stratum."""
 
     def __init__(self, sample: Sample):
-        from scipy.stats import rankdata
-
         counts, terms, names = sample.features
         shared = _shared_terms(sample)
         self.strata = np.unique(sample.strata, return_inverse=True)[1]
@@ -267,8 +266,6 @@ class _FeatureOrders:
 
 def _shared_terms(sample: Sample) -> np.ndarray:
     """The columns of n-grams that occur in `SHARED` core queries."""
-    from scipy.sparse import csr_matrix
-
     known: dict[str, int] = {}
     codes = [known.setdefault(core, len(known)) for core in sample.cores]
     of_core = csr_matrix((np.ones(len(codes)), (codes, range(len(codes)))))

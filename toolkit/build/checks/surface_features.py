@@ -1,15 +1,11 @@
 """What can be seen of a text without reading it: length, punctuation, its first word, n-grams of words and of characters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
 
 LONGEST = 20_000  # characters of a text that n-grams are taken from
 TERMS = 10_000  # n-grams of words, and of characters: the most frequent
@@ -80,7 +76,6 @@ class Features(NamedTuple):
 
 def features(texts: Sequence[str]) -> Features:
     """The features of all texts; n-grams that one text alone has are left out."""
-    from scipy.sparse import hstack
     from sklearn.feature_extraction.text import CountVectorizer
 
     shortened = [text[:LONGEST] for text in texts]
@@ -97,7 +92,7 @@ def features(texts: Sequence[str]) -> Features:
             continue
         names += [form.format(term) for term in vectorizer.get_feature_names_out()]
     counts = np.array([[count(text) for count in COUNTS.values()] for text in texts], float).reshape(-1, len(COUNTS))
-    terms = hstack(matrices, format="csr") if matrices else _none(len(texts))
+    terms = hstack(matrices, format="csr") if matrices else csr_matrix((len(texts), 0))
     return Features(counts, terms, names)
 
 
@@ -107,9 +102,3 @@ _COMMON = {"binary": True, "min_df": 2, "max_features": TERMS, "lowercase": True
 def _first_word(text: str) -> str:
     found = WORD.search(text)
     return found[0] if found else ""
-
-
-def _none(rows: int) -> csr_matrix:
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix((rows, 0))

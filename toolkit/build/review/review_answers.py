@@ -98,7 +98,6 @@ class Given(NamedTuple):
 def write_export(folder: Path, export: Export) -> Path:
     """Remember an export in a build's folder; the same one is the same file."""
     path = folder / FOLDER / "exports" / f"{export.digest}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
     with open_output(path) as out:
         out.write((json.dumps(asdict(export), ensure_ascii=False, indent=1) + "\n").encode())
     return path
@@ -277,7 +276,6 @@ class _Checked:
 def _write_answers(folder: Path, step: str, answers: Iterable[Answer]) -> None:
     """Store all answers of a step, complete or not at all."""
     path = answers_path(folder, step)
-    path.parent.mkdir(parents=True, exist_ok=True)
     with open_output(path) as out:
         for answer in sorted(answers, key=lambda each: (each.item, each.settles, each.reviewer)):
             out.write((json.dumps(answer._asdict(), ensure_ascii=False, sort_keys=True) + "\n").encode())
