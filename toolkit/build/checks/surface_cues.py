@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
-from scipy.stats import rankdata
 
 from toolkit.build.checks.judged_texts import NEGATIVES, UNRELATED, Item, JudgedTexts
 from toolkit.build.checks.surface_features import COUNTS, Features, features
@@ -241,6 +240,8 @@ class _FeatureOrders:
     """What the areas of all features are computed from, for any labels with as many gold documents in each stratum."""
 
     def __init__(self, sample: Sample):
+        from scipy.stats import rankdata
+
         counts, terms, names = sample.features
         shared = _shared_terms(sample)
         self.strata = np.unique(sample.strata, return_inverse=True)[1]
