@@ -20,8 +20,8 @@ from toolkit.benchmarks import load
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.contested_questions import FORMS, read_converted, read_question, read_source, statements
 from toolkit.build.items import Item
-from toolkit.build.perspectives import held_by
 from toolkit.build.review.review_rounds import export_review, import_review
+from toolkit.build.review.review_step import said_of
 from toolkit.build.steps import UNREADABLE
 from toolkit.core.errors import ToolkitError
 from toolkit.published.paper_prompts import write_prompts
@@ -348,9 +348,9 @@ def test_without_a_judge_pairs_wait_for_people(tmp_path, answered):
     states = {state.step.name: state.record for state in BuildFolder(folder).run()}
     assert states["review"].waiting == states["label"].left > 0
     assert not any("Statement: " in prompt_of(body["messages"]) for body in answered.bodies)
-    assert held_by(Item("p", {"holds": True, "people": {"holds": "no"}})) is False
-    assert held_by(Item("p", {"holds": False})) is False
-    assert held_by(Item("p", {})) is None
+    assert said_of(Item("p", {"holds": True, "people": {"holds": "no"}}), "holds") is False
+    assert said_of(Item("p", {"holds": False}), "holds") is False
+    assert said_of(Item("p", {}), "holds") is None
 
 
 def test_people_who_label_the_pairs_overrule_the_judge(tmp_path, answered):

@@ -14,8 +14,9 @@ from review_builds import page_data, saved, write_saved
 from toolkit.benchmarks import load
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.items import Item
-from toolkit.build.narratives import Choose, narrowed, not_narrowed, still_relevant
+from toolkit.build.narratives import Choose, narrowed, not_narrowed
 from toolkit.build.review.review_rounds import export_review, import_review
+from toolkit.build.review.review_step import said_of
 from toolkit.build.steps import UNREADABLE
 from toolkit.core.errors import ToolkitError
 
@@ -224,10 +225,10 @@ def test_an_edit_with_a_pair_that_nobody_judged_is_rejected():
 
 
 def test_what_people_say_counts_before_what_the_model_said():
-    assert still_relevant(Item("p", {"relevant": True, "people": {"relevant": "no"}})) is False
-    assert still_relevant(Item("p", {"relevant": False, "people": {"relevant": "yes"}})) is True
-    assert still_relevant(Item("p", {"relevant": True})) is True
-    assert still_relevant(Item("p", {})) is None
+    assert said_of(Item("p", {"relevant": True, "people": {"relevant": "no"}}), "relevant") is False
+    assert said_of(Item("p", {"relevant": False, "people": {"relevant": "yes"}}), "relevant") is True
+    assert said_of(Item("p", {"relevant": True}), "relevant") is True
+    assert said_of(Item("p", {}), "relevant") is None
 
 
 def test_people_who_judge_the_pairs_overrule_the_model(tmp_path, answered):

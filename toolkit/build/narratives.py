@@ -23,13 +23,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from toolkit import registry
 from toolkit.build import answer_forms
 from toolkit.build.candidate_pools import check_pool, pooled, searched
 from toolkit.build.items import Item
-from toolkit.build.review.review_step import CHOSEN, ReviewStep
+from toolkit.build.review.review_step import ReviewStep, said_of
 from toolkit.build.seeds import Seeds
 from toolkit.build.steps import Step
 from toolkit.build.tools import Tools
@@ -256,7 +256,7 @@ class Choose(Step):
 
     def _weighed(self, edit: Item, pairs: Sequence[Item]) -> Item:
         """The edit with what falls; rejected where that is too little, too much or unknown."""
-        labels = {pair.fields["doc_id"]: still_relevant(pair) for pair in pairs}
+        labels = {pair.fields["doc_id"]: said_of(pair, STILL) for pair in pairs}
         item = Item(edit.id, edit.fields, (edit.id, *(pair.id for pair in pairs)), ({"role": "filtered", "by": "rule"},))
         if any(labels.get(doc_id) is None for doc_id in edit.fields["relevant"]):
             return item.reject("a relevant document has no judgment")
@@ -343,12 +343,6 @@ class Candidates(Step):
             found = dict.fromkeys([*pools.get(item.fields["topic"], ()), *item.fields["relevant"]])
             why = "nothing but relevant documents was pooled" if item.fields["topic"] in missed else ""
             yield item.passed(candidates=list(found)).by(tools.made("filtered")).reject(why)
-
-
-def still_relevant(pair: Item) -> bool | None:
-    """What was judged of a pair: by people where they were asked, else by the model; None where nobody was."""
-    said: Any = pair.fields.get(CHOSEN, {}).get(STILL)
-    return said == "yes" if said else pair.fields.get(STILL)
 
 
 def nfc(text: str) -> str:

@@ -21,7 +21,7 @@ from toolkit.build.candidate_pools import check_pool, pooled, searched, seed_gro
 from toolkit.build.items import Item
 from toolkit.build.narratives import nfc
 from toolkit.build.near_duplicates import THRESHOLD, near_duplicates
-from toolkit.build.review.review_step import CHOSEN, ReviewStep
+from toolkit.build.review.review_step import ReviewStep, said_of
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.text_models import TextModel
 from toolkit.build.tools import Asked, Tools, find_prompt
@@ -238,7 +238,7 @@ class Covered(Step):
         for pair in items:
             question, doc_id = pair.fields["question_id"], pair.fields["doc_id"]
             sources.setdefault(question, []).append(pair.id)
-            if (held := held_by(pair)) is not None:
+            if (held := said_of(pair, HOLDS)) is not None:
                 labels.setdefault(question, {}).setdefault(doc_id, {})[pair.fields["number"]] = held
         searched_for = {passage.fields["question_id"] for passage in tools.step("duplicates")}
         for question in tools.step("perspectives"):
@@ -261,9 +261,3 @@ class Covered(Step):
             held = [any(each) for each in zip(*item.fields["labels"].values(), strict=True)]
             lacking[len(item.fields["perspectives"]) - sum(held)] += 1
         return {"perspectives that no passage holds": {str(number): count for number, count in sorted(lacking.items())}}
-
-
-def held_by(pair: Item) -> bool | None:
-    """What is known of a pair: of people where they were asked, else of the judge; None where nobody said."""
-    said = pair.fields.get(CHOSEN, {}).get(HOLDS)
-    return said == "yes" if said else pair.fields.get(HOLDS)

@@ -3,8 +3,6 @@
 A shard is `vectors-00000.npy`, (n, d) float32, and `ids-00000.txt`, one id a line; `tandem.yaml` says what they are of.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tokenize
 from collections.abc import Mapping, Sequence
@@ -256,7 +254,7 @@ def read_vectors_record(folder: str | Path) -> dict[str, Any]:
 
 
 def _is_shard(shard: Any) -> bool:
-    kinds = {field.name: {"int": int, "str": str}[field.type] for field in fields(Shard)}
+    kinds = {field.name: field.type for field in fields(Shard)}
     needed = {field.name for field in fields(Shard) if field.default is MISSING}
     return isinstance(shard, dict) and needed <= shard.keys() and all(type(shard[name]) is kinds.get(name) for name in shard)
 
@@ -298,6 +296,14 @@ def _refuse_infinite(folder: Path, vectors: np.ndarray, ids: Sequence[str]) -> N
         if len(bad):
             message = f"{folder}: the vector of {ids[start + bad[0]]} is not finite"
             raise ToolkitError(message, "encode with --precision fp32: fp16 ends at 65504", status=1)
+
+
+def whole_numbers(path: Path) -> np.ndarray:
+    """The whole numbers from 0 on in an array file, none below the one before: (n,) int64. ValueError for other content."""
+    array = np.load(path, mmap_mode="r")  # mapped: a header cannot ask for more memory than the file has bytes
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or array[0] or (np.diff(array) < 0).any():
+        raise ValueError(f"{path} has no ascending numbers")
+    return np.asarray(array, np.int64)
 
 
 def _digest(shards: Sequence[Shard]) -> str:

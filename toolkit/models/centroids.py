@@ -14,7 +14,7 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError, library
 from toolkit.core.progress import progress
-from toolkit.formats.vectors import NPY_DAMAGE
+from toolkit.formats.vectors import NPY_DAMAGE, whole_numbers
 
 if TYPE_CHECKING:
     from toolkit.models.late import LateIndex
@@ -35,8 +35,6 @@ class Centroids:
     """
 
     def __init__(self, folder: Path, probes: int = PROBES):
-        from toolkit.models.late import whole_numbers
-
         try:
             self._centroids = np.asarray(np.load(folder / CENTROIDS, mmap_mode="r"), np.float32)
             self._cells = np.load(folder / CELLS, mmap_mode="r")

@@ -6,26 +6,22 @@ The score of a document is the sum, over the query's vectors, of the largest dot
 without any rounding until they become 32-bit floats: they depend neither on threads, blocks or batches nor on the machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from toolkit.core.columns import text_order, to_arrow
 from toolkit.core.errors import ToolkitError, library
 from toolkit.core.progress import progress
-from toolkit.formats.vectors import NPY_DAMAGE
+from toolkit.formats.vectors import NPY_DAMAGE, whole_numbers
 from toolkit.models.batches import within_budget
+from toolkit.models.centroids import Centroids
 from toolkit.models.docids import DOCID, DocIds
-
-if TYPE_CHECKING:
-    from toolkit.models.centroids import Centroids
 
 VECTORS, OFFSETS = "vectors.f16", "offsets.npy"
 HALF = np.dtype("<f2")
@@ -194,19 +190,9 @@ class LateIndex:
         return text_order(self.ids.take(to_arrow(np.arange(len(self.ids)))))
 
 
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
+def _one_thread_each() -> AbstractContextManager[None]:
     """Matrix products stay in their thread: several documents' blocks are multiplied at once instead."""
-    with library("threadpoolctl", "late interaction", "dense").threadpool_limits(1, "blas"):
-        yield
-
-
-def whole_numbers(path: Path) -> np.ndarray:
-    """The whole numbers from 0 on in an array file, none below the one before: (n,) int64. ValueError for other content."""
-    array = np.load(path, mmap_mode="r")  # mapped: a header cannot ask for more memory than the file has bytes
-    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or array[0] or (np.diff(array) < 0).any():
-        raise ValueError(f"{path} has no ascending numbers")
-    return np.asarray(array, np.int64)
+    return library("threadpoolctl", "late interaction", "dense").threadpool_limits(1, "blas")
 
 
 def _half(vectors: np.ndarray) -> np.ndarray:

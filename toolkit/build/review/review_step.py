@@ -17,6 +17,12 @@ from toolkit.core.errors import ToolkitError
 CHOSEN = "people"  # the field in which a decided item has question -> choice
 
 
+def said_of(item: Item, question: str) -> bool | None:
+    """What is known of an item: what people said to the question, else what a model did, in its field of that name; or None."""
+    said = item.fields.get(CHOSEN, {}).get(question)
+    return said == "yes" if said else item.fields.get(question)
+
+
 @dataclass(frozen=True)
 class ReviewStep(Step):
     """Waits for people, item by item; what waits keeps nothing else back.

@@ -3,21 +3,17 @@
 Each kind is a class of its own, loaded with torch only when it is asked for.
 """
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints import settle_arithmetic
+from toolkit.models.rerankers.base import Reranker
 from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED, SETTINGS, PromptParameters
 from toolkit.registry.system_kinds import parameters_as
-
-if TYPE_CHECKING:
-    from toolkit.models.rerankers.base import Reranker
 
 # kind -> the module whose `load` makes it
 KINDS = {
@@ -36,14 +32,14 @@ def load_reranker(
     precision: str | None = None,
     batch_size: int | None = None,
     trust_remote_code: bool = False,
-    prompt: str | None = None,
+    prompt: str | Prompt | None = None,
     **asking: Any,
 ) -> Reranker:
     """The reranker that a system's entry describes, ready to score pairs.
 
     device, precision  as `toolkit.models.checkpoints` understands them; the entry's own where they are None
     batch_size         see `toolkit.models.batches` (32); of a server, documents of a request
-    prompt             the name or file of a prompt in place of the entry's (kinds `yes-no` and `monot5`)
+    prompt             a prompt in place of the entry's, or its name or file (kinds `yes-no` and `monot5`)
     asking             of a server alone, see `toolkit.models.servers.numbers.ServedModel`
 
     Raises ToolkitError for a kind that is no pointwise reranker, a parameter that the kind has not, a checkpoint that
@@ -79,7 +75,7 @@ def load_reranker(
     )
 
 
-def check_reranker(spec: SystemSpec, prompt: str | None = None) -> None:
+def check_reranker(spec: SystemSpec, prompt: str | Prompt | None = None) -> None:
     """Raise ToolkitError for all that can be known to be wrong before a checkpoint is looked at; see `load_reranker`."""
     if spec.kind not in KINDS:
         raise ToolkitError(
