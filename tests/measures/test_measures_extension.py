@@ -113,7 +113,7 @@ def test_robustness_is_one_value_a_core_query_and_mode():
 
 
 def test_robustness_sees_the_worst_alone():
-    """Footnote 4 of InfoSearch: groups of 0.8, 0.5, 0.3, 0.2 and of 0.9, 0.9, 0.9, 0.2 are equally robust."""
+    """Two groups with one worst value are equally robust, whatever the others are: the case of InfoSearch's footnote 4."""
     means = {}
     for name, ranks in {"even": (1, 2, 3, 9), "one bad": (1, 1, 1, 9)}.items():
         qrels = [Qrel(f"25_{number}", "gold", 1) for number in range(4)]
