@@ -1,20 +1,20 @@
 """Bytes of a text file, whole or refused, and the lines and columns in them."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import math
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
+from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.formats.problems import Problem, Problems, refuse
 
+Row = TypeVar("Row")
 CHUNK = 1 << 20  # bytes
 _MARKS = re.compile(rb"^[^\S\n]*(\xef\xbb\xbf[^\S\n]*)+", re.MULTILINE)
 _SPARE = re.compile(rb"[^\S\n]{2}|^[^\S\n]|[^\S\n]$|^$", re.MULTILINE)
@@ -66,6 +66,18 @@ def text_lines(data: bytes, source: str) -> Iterator[tuple[int, str]]:
     data = without_marks(data)
     refuse(source, [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))])
     yield from ((number, line) for number, line in enumerate(data.decode().split("\n"), 1) if line.strip())
+
+
+def json_rows(lines: Iterable[tuple[int, str]], read: Callable[[Any], Row], problems: list[str]) -> Iterator[Row]:
+    """What `read` makes of the JSON value of each line; what is no JSON, or of which it raises ValueError, is a problem."""
+    for number, line in lines:
+        try:
+            row = read(decode_json(line))
+        except ValueError as error:
+            what = "not JSON: " if isinstance(error, Malformed) else ""
+            problems.append(f"line {number}: {what}{error}")
+        else:
+            yield row
 
 
 def _unpack(file: BinaryIO, path: str | Path, most: int | None) -> bytes:

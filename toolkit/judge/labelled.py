@@ -1,12 +1,11 @@
 """Labelled pairs, by people or by another judge: JSON lines with texts, or subtopic qrels."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.formats import read_qrels
-from toolkit.formats.lines import read_bytes, source_name, text_lines, without_marks
+from toolkit.formats.lines import json_rows, read_bytes, source_name, text_lines, without_marks
 from toolkit.judge.judging import NOTHING
 
 FIELDS = ("question", "document", "perspective")
@@ -48,29 +47,25 @@ def read_labels(path: str | Path) -> Labels:
 
 def _from_json(data: bytes, source: str) -> tuple[tuple[Key, int | None], ...]:
     labels: dict[Key, int | None] = {}
-    rows, problems = [], []
-    for number, line in text_lines(data, source):
-        row = _row(line)
-        if isinstance(row, str):
-            problems.append(f"line {number}: {row}")
-        elif labels.setdefault(row[0], row[1]) != row[1]:
-            problems.append(f"line {number}: the same pair again, with another label")
-        else:
-            rows.append(row)
+    problems: list[str] = []
+
+    def read(row: Any) -> tuple[Key, int | None]:
+        key, label = _row(row)
+        if labels.setdefault(key, label) != label:
+            raise ValueError("the same pair again, with another label")
+        return key, label
+
+    rows = tuple(json_rows(text_lines(data, source), read, problems))
     if problems or not labels:
         raise ToolkitError(f"{source}: no labelled pairs", FORM, problems=problems)
-    return tuple(rows)
+    return rows
 
 
-def _row(line: str) -> tuple[Key, int | None] | str:
-    """A pair and its label, or what is wrong with the line."""
-    try:
-        row = decode_json(line)
-    except Malformed as error:
-        return f"not JSON: {error}"
+def _row(row: Any) -> tuple[Key, int | None]:
+    """A pair and its label; ValueError with what is wrong with the row."""
     if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in FIELDS):
-        return f"{', '.join(FIELDS)} are texts"
+        raise ValueError(f"{', '.join(FIELDS)} are texts")
     if type(row.get("label")) not in (int, bool) or row["label"] not in (-1, 0, 1):
-        return "label is 0 or 1"
+        raise ValueError("label is 0 or 1")
     question, document, perspective = (row[name] for name in FIELDS)
     return (question, document, perspective), None if row["label"] < 0 else int(row["label"])

@@ -29,8 +29,8 @@ from toolkit.build.tools import PERSON, Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
-from toolkit.core.yaml_json import Malformed, decode_json, decode_yaml, read_yaml
-from toolkit.formats.lines import read_bytes, text_lines
+from toolkit.core.yaml_json import decode_yaml, read_yaml
+from toolkit.formats.lines import json_rows, read_bytes, text_lines
 
 SEED_FILES = ("tagged", "vocabulary")
 MODES = {"base": BASE, "with": INSTRUCTED, "without": REVERSED}
@@ -46,17 +46,8 @@ def defaults() -> Mapping[str, Any]:
 
 def tagged_rows(path: Path) -> Iterator[dict[str, Any]]:
     """id, title, text and tags of each line. ToolkitError with every line that is wrong."""
-    problems = []
-    for number, line in text_lines(read_bytes(path), str(path)):
-        try:
-            row = decode_json(line)
-        except Malformed as error:
-            problems.append(f"line {number}: not JSON: {error}")
-            continue
-        if _is_tagged(row):
-            yield {"title": "", **row}
-        else:
-            problems.append(f"line {number}: expected id, text and tags")
+    problems: list[str] = []
+    yield from json_rows(text_lines(read_bytes(path), str(path)), _tagged, problems)
     if problems:
         raise ToolkitError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)}", TAGGED, problems=problems)
 
@@ -69,10 +60,12 @@ def _vocabulary(path: Path) -> dict[str, str]:
     return names
 
 
-def _is_tagged(row: Any) -> bool:
+def _tagged(row: Any) -> dict[str, Any]:
     texts = isinstance(row, dict) and all(isinstance(row.get(name, default), str) for name, default in _TEXTS.items())
     tags = row.get("tags") if texts else None
-    return isinstance(tags, list) and all(isinstance(tag, str) and "::" in tag for tag in tags)
+    if not isinstance(tags, list) or not all(isinstance(tag, str) and "::" in tag for tag in tags):
+        raise ValueError("expected id, text and tags")
+    return {"title": "", **row}
 
 
 _TEXTS = {"id": None, "title": "", "text": None}  # field -> what stands for it where it is left out
