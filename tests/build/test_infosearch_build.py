@@ -645,6 +645,22 @@ def test_a_replacement_for_an_item_that_is_not_there_is_named(build, server):
         made.run()
 
 
+@pytest.mark.parametrize("text", ["", " \n\u3000"])
+def test_a_replacement_without_text_is_an_error(build, server, text):
+    made = build({"conditions": {"dimensions": ["source"]}})
+    line = json.dumps({"id": "source-q1-1", "text": text})
+    (made.path / "replacements.jsonl").write_text(f"{line}\n")
+    with pytest.raises(ToolkitError, match=r"replacements\.jsonl: no text for source-q1-1"):
+        made.run()
+
+
+def test_replacements_are_no_folder(build, server):
+    made = build({"conditions": {"dimensions": ["source"]}})
+    (made.path / "replacements.jsonl").mkdir()
+    with pytest.raises(ToolkitError, match=r"replacements\.jsonl is a folder"):
+        made.run()
+
+
 def test_twelve_systems_look_for_anomalies_unless_it_is_said_otherwise(build):
     [step] = [step for step in build({"anomalies": None}).config.steps if step.name == "anomalies"]
     assert len(step.systems) == step.least == 12

@@ -1,4 +1,5 @@
 import json
+import time
 from contextlib import suppress
 from xml.sax.saxutils import quoteattr
 
@@ -122,8 +123,8 @@ HTML = """\
 <p>Use <code>os.environ</code> &amp; see <a href="https://docs.python.org/3/library/os.html">the page</a>, it says:</p>
 
 <blockquote>
-<p>A mapping object where keys and values
-are strings.</p>
+<p>Names and what they stand for,
+all of them texts.</p>
 </blockquote>
 
 <pre class="lang-py"><code>if a &lt; b:
@@ -136,11 +137,45 @@ def test_of_html_code_is_unescaped_quotations_and_links_stay_and_other_tags_are_
     post = split_post(HTML)
     assert post.post == (
         "Use `os.environ` & see [the page](https://docs.python.org/3/library/os.html), it says:\n\n"
-        "> A mapping object where keys and values\n> are strings.\n\n```\nif a < b:\n    sort()\n```\n\nBye."
+        "> Names and what they stand for,\n> all of them texts.\n\n```\nif a < b:\n    sort()\n```\n\nBye."
     )
     assert post.code == "if a < b:\n    sort()"
-    assert post.manual == "A mapping object where keys and values\nare strings."
+    assert post.manual == "Names and what they stand for,\nall of them texts."
     assert post.source == "https://docs.python.org/3/library/os.html"
+
+
+def test_code_within_a_quotation_parts_it_and_unknown_names_in_brackets_are_text():
+    post = split_post(
+        "<p>The <b>manual</b>:</p><blockquote><p>Use a <T>:</p>"
+        "<pre>\n\n  <span>x</span> = 1\n\n\n  y\n</pre>so.</blockquote><p>Bye</p>"
+    )
+    assert post.post == "The manual:\n\n> Use a <T>:\n\n```\n  x = 1\n\n\n  y\n```\n\n> so.\n\nBye"
+    assert post[1:] == ("  x = 1\n\n\n  y", "Use a <T>:", "manual")
+
+
+def test_tags_that_are_not_closed_hold_to_the_end():
+    assert split_post("<p>See <a href='u'>this<pre>x &lt; 1").post == "See this\n\n```\nx < 1\n```"
+    assert split_post("</a></blockquote><p>a</p><blockquote>b").post == "</a></blockquote><p>a</p><blockquote>b"  # no HTML
+    assert split_post("<p>a</blockquote></a><blockquote>b").post == "a\n\n> b"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>x</p><pre>" + " " * 30_000,
+        "<p>x</p>" + "<pre>" * 6_000,
+        "<p>x</p>" + "<a " * 10_000,
+        "<p>x</p>" + "<a href='x'>" * 10_000,
+        "<p>x</p>" + "<blockquote>" * 10_000 + "<pre" * 10_000,
+        "<p>x</p><blockquote>" + "\n \n" * 30_000 + "x",
+        "<pre><code>" * 5_000 + "x" + "</code></pre>" * 5_000,
+    ],
+    ids=range(7),
+)
+def test_what_is_not_closed_takes_no_longer_than_its_length(text):
+    began = time.process_time()
+    split_post(text)
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
@@ -208,8 +243,66 @@ def test_questions_are_read_of_a_dump_and_of_json_lines(tmp_path):
     assert found[0][1][0].text == split_post(HTML).post
 
 
-@pytest.mark.parametrize("line", ["<row Id='1'", '{"Id": 1', '{"PostTypeId": 1}', "no post", '{"Id": 1, "Score": "many"}'])
+def dump_of(rows, between=""):
+    return between.join(f"<row {' '.join(f'{name}={quoteattr(str(value))}' for name, value in row.items())} />" for row in rows)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<posts>{dump_of(ROWS)}</posts>",  # all in one line
+        dump_of(ROWS, "\n"),  # an excerpt without the root
+        f'<?xml version="1.0"?><!DOCTYPE posts><posts>{dump_of(ROWS)}</posts>'.replace("<row ", "<row\n  "),
+        f"<posts>{dump_of(ROWS)}</posts>{' ' * (1 << 20)}",  # more than is read at once
+        "\n\n" + "\n".join(json.dumps({"Tags": "<row a='b'>", **row}) for row in ROWS) + "\n\n",
+        json.dumps({"Id": 9, "PostTypeId": 2, "Body": "x" * (1 << 20)}) + "\n" + "\n".join(map(json.dumps, ROWS)),
+    ],
+    ids=("one-line", "rows", "lines-of-a-row", "large", "json-of-xml", "large-json"),
+)
+def test_posts_may_stand_in_lines_of_any_kind(tmp_path, text):
+    (tmp_path / "posts").write_text(text)
+    assert [topic.query_id for topic, _ in read_posts([tmp_path / "posts"])] == ["2", "1"]
+
+
+@pytest.mark.parametrize(
+    "line", ["<row Id='1'", '{"Id": 1', '{"PostTypeId": 1}', "no post", '{"Id": 1, "Score": "many"}', "[1]"]
+)
 def test_a_line_that_is_no_post_is_named(tmp_path, line):
     (tmp_path / "posts.jsonl").write_text('{"Id": 1, "PostTypeId": 1}\n' + line)
     with pytest.raises(ToolkitError, match=r"posts\.jsonl, line 2: no post"):
         read_posts([tmp_path / "posts.jsonl"])
+
+
+# entities of entities: 10 ** 9 letters
+BOMB = (
+    b"<!DOCTYPE p [\n<!ENTITY e0 'a'>\n"
+    + b"".join(b"<!ENTITY e%d '%s'>\n" % (n, b"&e%d;" % (n - 1) * 10) for n in range(1, 10))
+    + b"]>\n<posts><row Id='&e9;'/></posts>"
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b'{"Id": 1}\n{"Id": 2, "Body": "caf\xe9"}\n', r"line 2: no post \(.*utf-8"),
+        (b"<posts>\n<row Id='1' Body='caf\xe9'/>\n</posts>", r"line 2: no post \(not well-formed"),
+        (b"<posts>\n<row Id='1'/>\n", r"line 3: no post \(no element found"),
+        (b"<posts>\n<row Id='1'/>\n<row PostTypeId='1'/></posts>", r"line 3: no post \(no Id\)"),
+        (BOMB, r"line \d+: no post \(limit on input amplification"),
+        (b"<posts/>", "0 questions, and no answer"),
+        (b'{"Id": 1, "PostTypeId": 1}\n', "1 questions, and no answer"),
+    ],
+)
+def test_a_file_without_posts_is_one_error(tmp_path, data, problem):
+    (tmp_path / "posts").write_bytes(data)
+    with pytest.raises(ToolkitError, match=problem):
+        read_posts([tmp_path / "posts"])
+
+
+@pytest.mark.parametrize("row", [ROWS[0], ROWS[3]], ids=("question", "answer"))
+def test_a_post_that_is_there_twice_is_an_error(tmp_path, row):
+    (tmp_path / "posts").write_text("\n".join(map(json.dumps, [*ROWS, row])))
+    with pytest.raises(ToolkitError, match=rf"line 8: the post {row['Id']} was there before"):
+        read_posts([tmp_path / "posts"])
+    with pytest.raises(ToolkitError, match=r"line \d: the post . was there before"):
+        read_posts([tmp_path / "posts"] * 2)

@@ -5,26 +5,32 @@ The complete answer is one document, its code alone another, and what it quotes 
 
 from __future__ import annotations
 
+import codecs
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from functools import partial
+from io import BytesIO
+from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, NamedTuple
-from xml.etree import ElementTree
+from typing import Any, BinaryIO, NamedTuple
+from xml.parsers import expat
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import open_input
 from toolkit.core.topics import Topic
-from toolkit.core.yaml_json import Malformed, decode_json
+from toolkit.core.yaml_json import decode_json
 from toolkit.search.rules import FENCE, code_share
 
 INDENT = re.compile(r"^(?: {4}|\t)")
 HTML = re.compile(r"\s*<(?:p|pre|blockquote|ul|ol|h[1-6])\b", re.IGNORECASE)
-HTML_CODE = re.compile(r"<pre[^>]*>\s*(?:<code[^>]*>)?(.*?)(?:</code>)?\s*</pre>", re.DOTALL | re.IGNORECASE)
-LINK = re.compile(r"<a\s[^>]*?href=[\"']([^\"']*)[\"'][^>]*>(.*?)</a>", re.DOTALL | re.IGNORECASE)
-QUOTE = re.compile(r"<blockquote[^>]*>(.*?)</blockquote>", re.DOTALL | re.IGNORECASE)
-TAG = re.compile(r"</?(?:p|a|em|strong|b|i|ul|ol|li|br|blockquote|h[1-6]|hr|su[bp]|img|div|span)(?:\s[^>]*)?/?>", re.IGNORECASE)
+# no tag holds `<`: each character is looked at once, whatever is not closed; other names in angle brackets are text
+TAG = re.compile(
+    r"<(/?)(p|a|pre|code|em|strong|b|i|ul|ol|li|br|blockquote|h[1-6]|hr|su[bp]|img|div|span)(\s[^<>]*)?/?>", re.IGNORECASE
+)
+APART = ("p", "ul", "ol", *(f"h{n}" for n in range(1, 7)))  # a blank line follows them
+HREF = re.compile(r"\shref=[\"']([^\"']*)[\"']", re.IGNORECASE)
 URL = re.compile(r"https?://[^\s<>()\[\]\"']+")
 CITED = 12  # words of a paragraph that only says where the quotation before it is from
 # how the paragraph before or behind a quotation speaks of documentation, in words or in an address
@@ -33,6 +39,8 @@ DOCUMENTATION = re.compile(
     re.IGNORECASE,
 )
 QUESTION, ANSWER = "1", "2"  # PostTypeId
+CHUNK = 1 << 20  # bytes
+HINT = "Posts.xml of a dump, or JSON lines in UTF-8 with Id, PostTypeId, Title, Body and ParentId"
 
 
 class Post(NamedTuple):
@@ -65,24 +73,47 @@ def split_post(text: str) -> Post:
 
 
 def as_markdown(text: str) -> str:
-    """HTML's code fenced, its quotations behind `>`, its links in brackets, other tags left out; other text as it is."""
-    if not (HTML.match(text) or HTML_CODE.search(text)):
+    """HTML's code fenced, its quotations behind `>`, its links in brackets, other tags left out; other text as it is.
+
+    HTML is what begins with a block of it, or has <pre> that is closed. Code within a quotation parts it in two.
+    """
+    first, *pieces = TAG.split(text)  # then of each tag `/`, its name, what else is in it, and the text behind it
+    tags = [(slash, name.lower(), *rest) for slash, name, *rest in zip(*(pieces[n::4] for n in range(4)), strict=True)]
+    if not (HTML.match(text) or any(tag[:2] == ("/", "pre") for tag in tags)):
         return text.strip()
-    pieces = HTML_CODE.split(text)  # prose, code, prose, ...
-    prose = [_without_tags(piece) for piece in pieces[::2]]
-    code = [f"\n{FENCE}\n{html.unescape(piece).rstrip()}\n{FENCE}\n" for piece in pieces[1::2]]
-    whole = "".join(part for pair in zip(prose, [*code, ""], strict=True) for part in pair)
-    return re.sub(r"\n{3,}", "\n\n", whole).strip()
+    blocks = [("prose", [html.unescape(first)])]
+    code, depth, link = False, 0, (0, "")
+    for slash, name, attributes, behind in tags:
+        kind, block = blocks[-1]
+        if name in ("pre", "blockquote"):
+            code = not slash if name == "pre" else code
+            depth = max(0, depth + (-1 if slash else 1)) if name == "blockquote" else depth
+            blocks.append(("code" if code else "quote" if depth else "prose", []))
+            link = (0, "")
+        elif kind == "code":  # tags that colour it
+            pass
+        elif name == "code":
+            block.append("`")
+        elif name == "a":
+            if slash and link[1]:
+                block[link[0]] = "["
+                block.append(f"]({html.unescape(link[1])})")
+            found = HREF.search(attributes or "")
+            link = (len(block), found[1] if found else "")
+            block.append("")
+        elif slash and name in APART:
+            block.append("\n\n")
+        blocks[-1][1].append(html.unescape(behind))
+    return "\n\n".join(_written(kind, "".join(block)) for kind, block in blocks if any(map(str.strip, block)))
 
 
-def _without_tags(markup: str) -> str:
-    linked = re.sub(r"</?code[^>]*>", "`", LINK.sub(r"[\2](\1)", markup))
-    apart = re.sub(r"</(?:p|ul|ol|blockquote|h[1-6])>", r"\g<0>\n\n", linked)
-    return html.unescape(TAG.sub("", QUOTE.sub(_quoted, apart)))
-
-
-def _quoted(found: re.Match[str]) -> str:
-    return re.sub("^", "> ", re.sub(r"\n\s*\n\s*", "\n\n", TAG.sub("", found[1]).strip()), flags=re.MULTILINE)
+def _written(kind: str, block: str) -> str:
+    if kind == "code":
+        block = re.sub(r"\A(?:[ \t\r]*\n)+", "", block).rstrip()
+        return f"{FENCE}\n{block}\n{FENCE}"
+    if kind == "quote":
+        return re.sub("^", "> ", re.sub(r"\n\s*\n\s*", "\n\n", block.strip()), flags=re.MULTILINE)
+    return re.sub(r"\n{3,}", "\n\n", block.strip())
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -123,36 +154,60 @@ def read_posts(paths: Sequence[Path]) -> list[tuple[Topic, list[Doc]]]:
     paths  `Posts.xml` of the public dumps of Stack Exchange, or JSON lines of the same attributes: Id, PostTypeId (1 question,
            2 answer), Title, Body, and ParentId, AcceptedAnswerId, Score. Answers without a question are passed over.
 
-    Raises ToolkitError for a file that is neither.
+    Raises ToolkitError for a file that is neither, for a post that is there twice, and where no question is left.
     """
     titles: dict[str, tuple[str, str]] = {}
     answers: dict[str, list[tuple[bool, int, Doc]]] = {}
-    for row in (row for path in paths for row in _rows(path)):
+    kept: set[str] = set()
+    for place, row in (row for path in paths for row in _rows(path)):
         kind, name = row.get("PostTypeId"), row["Id"]
         if kind == QUESTION:
-            titles[name] = (row.get("Title", ""), row.get("AcceptedAnswerId", ""))
+            titles.setdefault(name, (row.get("Title", ""), row.get("AcceptedAnswerId", "")))
         elif kind == ANSWER and (parts := split_post(row.get("Body", ""))).code:
             doc = Doc(name, "", parts.post)
             answers.setdefault(row.get("ParentId", ""), []).append((bool(parts.manual), row["Score"], doc))
+        else:
+            continue
+        if name in kept:
+            hint = "a file is named once, and posts of several sites need ids of their own, as JSON lines"
+            raise ToolkitError(f"{place}: the post {name} was there before", hint)
+        kept.add(name)
     found = []
     for name, (title, accepted) in titles.items():
         if mine := answers.get(name):
             mine.sort(key=lambda one: (not one[0], one[2].doc_id != accepted, -one[1]))
             found.append((not mine[0][0], (Topic(name, title), [doc for *_, doc in mine])))
+    if not found:
+        raise ToolkitError(f"{', '.join(map(str, paths))}: {len(titles)} questions, and no answer of them that has code", HINT)
     return [question for _, question in sorted(found, key=lambda one: one[0])]
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The attributes of each post of a file; a dump, which may be larger than the memory, has one a line."""
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                if line.lstrip().startswith(("<row", "{")):
-                    row = ElementTree.fromstring(line).attrib if "<row" in line[:20] else decode_json(line)
-                    said = {key: str(value) for key, value in row.items() if value is not None}
-                    yield said | {"Id": said["Id"], "Score": int(said.get("Score", 0))}
-                elif line.strip() and not line.lstrip().startswith("<"):
-                    raise KeyError("Id")
-            except (ElementTree.ParseError, Malformed, KeyError, ValueError) as error:
-                hint = "Posts.xml of a dump, or JSON lines with Id, PostTypeId, Title, Body and ParentId"
-                raise ToolkitError(f"{path}, line {number}: no post ({error!r})", hint) from error
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Where it stands, and the attributes, of each post of a file."""
+    with open_input(path) as file:
+        head = file.read(CHUNK).removeprefix(codecs.BOM_UTF8)
+        number, is_xml = 1, head.lstrip()[:1] == b"<"
+        try:
+            for number, post in _dump(head, file) if is_xml else enumerate(chain(BytesIO(head + file.readline()), file), 1):
+                if isinstance(post, bytes) and not post.strip():
+                    continue
+                row = decode_json(post.decode()) if isinstance(post, bytes) else post
+                if not isinstance(row, dict) or row.get("Id") is None:
+                    raise ValueError("no Id")
+                said = {key: str(value) for key, value in row.items() if value is not None}
+                yield f"{path}, line {number}", said | {"Score": int(said.get("Score", 0))}
+        except (expat.ExpatError, ValueError) as error:
+            raise ToolkitError(f"{path}, line {getattr(error, 'lineno', number)}: no post ({error})", HINT) from error
+
+
+def _dump(head: bytes, file: BinaryIO) -> Iterator[tuple[int, dict[str, str]]]:
+    """The line and the attributes of each `row` of XML, which may be larger than the memory. ExpatError for what is none."""
+    found: list[tuple[int, dict[str, str]]] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda name, row: found.append((parser.CurrentLineNumber, row)) if name == "row" else None
+    alone = head.lstrip().startswith(b"<row")  # an excerpt without its root
+    for chunk in chain([b"<posts>"] * alone, [head], iter(partial(file.read, CHUNK), b""), [b"</posts>"] * alone):
+        parser.Parse(chunk)
+        yield from found
+        found.clear()
+    parser.Parse(b"", True)

@@ -165,8 +165,12 @@ class ScreeningByPeople(ReviewStep):
             yield item
 
     def _replaced(self, items: Sequence[Item], path: Path) -> list[Item]:
-        """The items, with what people found as the only gold document. ToolkitError for a file that names an unknown item."""
-        found = {doc.doc_id: doc for doc in corpus_from_files(path).documents()} if path.is_file() else {}
+        """The items, with what people found as the only gold document. ToolkitError for no file, no text, an unknown item."""
+        if path.is_dir():
+            raise ToolkitError(f"{path} is a folder", "replacements are JSON lines with id and text, in one file")
+        found = {doc.doc_id: doc for doc in corpus_from_files(path).documents()} if path.exists() else {}
+        if blank := sorted(name for name, doc in found.items() if not doc.contents.strip()):
+            raise ToolkitError(f"{path}: no text for {three(blank)}", "write the document, or leave the line out")
         known = {item.id: item for item in items}
         if unknown := sorted(found.keys() - known.keys()):
             hint = "an id is that of an item which reaches this step: `tandem build show`"
