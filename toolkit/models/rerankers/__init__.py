@@ -10,6 +10,7 @@ from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints import settle_arithmetic
+from toolkit.models.llm import Prompt
 from toolkit.models.rerankers.base import Reranker
 from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED, SETTINGS, PromptParameters
