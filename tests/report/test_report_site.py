@@ -23,8 +23,8 @@ import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_run, write_run
 from toolkit.provenance import file_digest
+from toolkit.report.site.contents import file_names, safe_names
 from toolkit.report.site.history import differing
-from toolkit.report.site.contents import safe_names
 from toolkit.report.site.site_folder import MANIFEST, check_folder, write_folder
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
@@ -136,6 +136,24 @@ def test_names_of_files_are_lower_case_ascii_and_runs_of_one_name_stay_apart(sit
     assert all(digest in text for digest in digests)
     # a run without a record has none here
     assert [path.name for path in copies if not Path(f"{path}.yaml").is_file()] == ["zero.trec"]
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("x.html", "x-html.trec"),
+        ("x.html.trec", "x-html.trec"),
+        ("x.svg.gz", "x-svg.gz"),
+        ("x.php", "x-php.trec"),
+        ("bm25.k1-1.2.trec.gz", "bm25.k1-1.2.trec.gz"),
+        ("bm25.v2.json", "bm25.v2.json"),
+        ("bm25", "bm25.trec"),
+    ],
+)
+def test_no_run_is_published_under_a_name_that_is_run(tmp_path, name, published):
+    assert file_names([tmp_path / name]) == [published]
+    [other] = file_names([tmp_path / name.upper()])
+    assert not re.search(r"[.](html|svg|php)([.]|$)", other)
 
 
 def test_the_manifest_is_what_sha256sum_checks(site):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 import posixpath
 import re
 import unicodedata
@@ -114,7 +115,7 @@ class Contents:
         found: dict[str, list[Download]] = defaultdict(list)
         for folder, files in by_folder.items():
             paths = [Path(str(source.given)) for _, source in files]
-            for (facts, source), path, name in zip(files, paths, _file_names(paths), strict=True):
+            for (facts, source), path, name in zip(files, paths, file_names(paths), strict=True):
                 place = f"{folder}/{name}"
                 record = str(record_path(place)) if Recorded(str(path), facts.run).record else ""
                 found[facts.name].append(Download(place, path, source.mode, record))
@@ -220,12 +221,12 @@ def _system(facts: RunFacts) -> str:
     return match["series"] if by_file else facts.called
 
 
-def _file_names(paths: Sequence[Path]) -> list[str]:
+def file_names(paths: Sequence[Path]) -> list[str]:
     """A name for each, in order, all different: its own where that is safe; of several alike, with a part of their digest."""
     stems = [stem(str(path)) for path in paths]
     safe = safe_names(stems)
-    kept = [each if is_safe(each) else safe[each] for each in stems]
-    suffixes = [path.name.removeprefix(each) for path, each in zip(paths, stems, strict=True)]
+    kept = [_inert(each if is_safe(each) else safe[each]) for each in stems]
+    suffixes = [path.name.removeprefix(each) or RUN for path, each in zip(paths, stems, strict=True)]
     times = Counter(zip(kept, suffixes, strict=True))
     return [
         f"{name}{suffix}" if times[name, suffix] == 1 else f"{name}-{file_sha256(path)[:12]}{suffix}"
@@ -233,11 +234,21 @@ def _file_names(paths: Sequence[Path]) -> list[str]:
     ]
 
 
+def _inert(name: str) -> str:
+    """A name without endings that servers send as what a browser runs; some go by any part of a name that has several."""
+    first, *parts = name.split(".")
+    types = mimetypes.MimeTypes()  # of Python, not of this machine: addresses are the same everywhere
+    inert = (part not in SCRIPTS and types.guess_type(f"_.{part}")[0] in INERT for part in parts)
+    return first + "".join(f"{'.' if is_inert else '-'}{part}" for is_inert, part in zip(inert, parts, strict=True))
+
+
 def relative(target: str, page: str) -> str:
     """The address of a file of the site on one of its pages."""
     return quote(posixpath.relpath(target, posixpath.dirname(page) or "."))
 
 
+RUN, INERT = ".trec", (None, "text/plain", "application/json", "application/zstd")
+SCRIPTS = ("asp", "aspx", "cgi", "jsp", "php", "phtml", "pl", "py", "shtml")  # what servers run themselves
 LONGEST = 60  # characters; file systems take 255 bytes, and addresses are read by people
 SAFE = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,119}")
 UNSAFE = re.compile(r"[^a-z0-9.+_-]+")
