@@ -10,8 +10,6 @@
 Java is started by what Lucene searches, as everywhere in Tandem, and not by these. Needs `pyterrier`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace

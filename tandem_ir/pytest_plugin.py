@@ -3,8 +3,6 @@
 It is no entry point: pytest rewrites every module of a distribution that has one, on each start.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

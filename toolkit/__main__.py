@@ -1,7 +1,5 @@
 """`python -m toolkit NAME ...` and the console script `tandem NAME ...`: the same as `python -m toolkit.NAME ...`."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import runpy

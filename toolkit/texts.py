@@ -1,7 +1,5 @@
 """Where the texts of documents come from: the benchmark, an index that stores them, or a file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Analyses as a table with a row for each run and measure; `evaluate`'s long format is for programs."""
 
-from __future__ import annotations
-
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.score_table import is_share

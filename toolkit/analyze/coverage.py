@@ -1,7 +1,5 @@
 """How far one has to read until every perspective of a question has been seen (BERDS, section 7)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 

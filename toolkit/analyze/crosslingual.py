@@ -1,7 +1,5 @@
 """The same needs in the language of the documents and in English: mFollowIR's two settings side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Which of InfoSearch's six dimensions the instructions of a benchmark speak of (InfoSearch, figure 4)."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How unlike the instructions of one query are: ROUGE-L between every two of them (InstructIR, section 3.2, figure 10)."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Do the measures of a benchmark order runs alike?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from toolkit.core.runs import Run

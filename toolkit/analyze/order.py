@@ -1,7 +1,5 @@
 """Instruction first or query first: what the order of the two does to a system (InstructIR, table 4)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

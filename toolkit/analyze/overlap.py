@@ -1,7 +1,5 @@
 """Without the instances whose gold document a lexical run finds: what is left of a score (InstructIR, table 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

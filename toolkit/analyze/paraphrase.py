@@ -1,7 +1,5 @@
 """The same instruction in other words: how far a system's scores spread, and its worst case (InstructIR, figure 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -6,8 +6,6 @@ is that of a share at this difference. Of a single run nobody knows how it would
 the differences, which is right where two systems vary alike and agree with a correlation of one half.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which side of a question a system retrieves, and how far it follows the side that the query takes (BERDS, section 7)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Texts as stemmed words, and how much two of them have in common."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable, Sequence

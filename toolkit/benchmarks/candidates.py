@@ -1,7 +1,5 @@
 """The candidates that a benchmark brings to be reranked."""
 
-from __future__ import annotations
-
 from toolkit.benchmarks.names import TopicSet
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run, join_runs

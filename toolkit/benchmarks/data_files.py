@@ -1,7 +1,5 @@
 """Tables of a data repository: JSON lines, JSON, TSV or CSV with a header, Parquet; found by their configuration's name."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

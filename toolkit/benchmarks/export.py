@@ -1,7 +1,5 @@
 """A benchmark as files that other people's tools read: TREC topics and qrels, TSV topics, JSONL corpora, candidate runs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The one in-memory form of a benchmark's group (a dimension, a language, a data set), whatever it was read from."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Data repositories of the Hugging Face hub, at a pinned revision."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

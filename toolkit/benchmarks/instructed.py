@@ -4,8 +4,6 @@ A form other than `all` is a complete text: its topics have neither a query nor 
 can put the two back into an order of its own. A system gets it as it gets a query without instruction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Local copies: documents that are read when they are asked for, and what is said of a copy that has changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ under our ids, and `kept.yaml`, which says where all of it came from, with SHA-2
 layout's business.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import defaultdict

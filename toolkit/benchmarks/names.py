@@ -1,7 +1,5 @@
 """What a user may call topics: our ids with `-` or `/`, Pyserini's names, any id of ir_datasets, a file."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import os

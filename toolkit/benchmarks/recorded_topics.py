@@ -1,7 +1,5 @@
 """The topics that a run was made with, and the benchmark that they are of, as its record says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

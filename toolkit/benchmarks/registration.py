@@ -4,8 +4,6 @@
 Imported once ir_datasets itself is: nothing here runs before.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """What rows of published tables hold: ids, texts, labels, documents, judgments; what is wrong with them, with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whether what is on this machine of a benchmark is what it should be."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What TANDEM_HOME holds: cached benchmarks, indexes, checkpoints, answers of language models, unfinished downloads."""
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import tempfile

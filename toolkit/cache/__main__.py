@@ -1,7 +1,5 @@
 """list, verify and remove what TANDEM_HOME holds"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

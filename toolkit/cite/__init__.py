@@ -1,7 +1,5 @@
 """BibTeX of runs, benchmarks, measures and systems, from their records and the registry; what was not verified stays out."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """print BibTeX of runs and of the benchmarks, measures and systems that they rest on"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """print what has bash, zsh or fish complete commands, options and names"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

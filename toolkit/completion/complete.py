@@ -1,7 +1,5 @@
 """What a shell asks at a key press: argcomplete answers from the parser of the command, which alone is made."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Names that complete a command, read from the registry's files as text: a key press waits neither for checks nor for numpy."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import chain

@@ -3,8 +3,6 @@
 A command makes a `Table` and hands it to `shell.write_tables`, which knows the options, the terminal and `--output`.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Iterable, Sequence

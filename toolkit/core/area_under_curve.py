@@ -1,7 +1,5 @@
 """How well a number tells one class from another: the area under the receiver's curve, alone, by strata, with an interval."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

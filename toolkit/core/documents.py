@@ -1,7 +1,5 @@
 """Documents: what is indexed, encoded, reranked and judged."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Duplicate ids among millions, at 8 bytes an id."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Temporary files and folders are locked (flock) as long as the process lives that
 remove what a killed one has left.
 """
 
-from __future__ import annotations
-
 import fcntl
 import gzip
 import hashlib

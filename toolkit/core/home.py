@@ -1,7 +1,5 @@
 """Where Tandem stores what it downloads and builds."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A bound for the memory of what reads files of others: one that is made to fill it ends in a MemoryError, not the process."""
 
-from __future__ import annotations
-
 import resource
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The order in which people count: v2 before v10."""
 
-from __future__ import annotations
-
 import re
 
 _NUMBER = re.compile(r"([0-9]+)")

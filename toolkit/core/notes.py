@@ -1,7 +1,5 @@
 """Lines that say what must be known of numbers, and which of them comes first where not all are shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from toolkit.core.lazy_names import when_imported, yaml

@@ -1,7 +1,5 @@
 """Progress: a bar on a terminal, plain lines in a log, nothing at all when quiet or when all is done in a second."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence

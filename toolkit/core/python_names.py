@@ -1,7 +1,5 @@
 """`python:module:factory`: an object of Python named by what makes it, and the file that this stands in. Imports nothing."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib

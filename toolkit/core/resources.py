@@ -1,7 +1,5 @@
 """Where the files that come with Tandem lie: in a checkout beside the package, in an installation within it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent

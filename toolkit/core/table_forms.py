@@ -1,7 +1,5 @@
 """Tables in the forms that papers, pages and programs read: LaTeX, Markdown, TSV, CSV, JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any

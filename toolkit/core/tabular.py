@@ -1,7 +1,5 @@
 """Rows as text for programs, JSON and CSV, and for notebooks; `aligned_table` is what people read."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

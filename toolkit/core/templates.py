@@ -1,7 +1,5 @@
 """What a model is sent: a topic or a document put into a system's templates."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

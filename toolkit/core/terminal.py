@@ -1,7 +1,5 @@
 """What may be shown to people: no control characters, which move a terminal's cursor or hide text, and no secrets."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

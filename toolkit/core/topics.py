@@ -1,7 +1,5 @@
 """Topics: what is searched for."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 

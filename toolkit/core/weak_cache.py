@@ -1,7 +1,5 @@
 """What is derived from an object once, for as long as the object lives."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import TypeVar

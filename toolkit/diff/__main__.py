@@ -1,7 +1,5 @@
 """show what changed between runs, by how much, and whether it is more than chance"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """From what a user names to the comparisons of each run with the first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations

@@ -1,7 +1,5 @@
 """A comparison as text, or in the long format for programs."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Its tables are plain ones: a row a measure and mode, in the order of the benchma
 sixteen. DataTables would make a page of 0.3 MB one of 1 MB.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The queries that moved most, with the documents that changed place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

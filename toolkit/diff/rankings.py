@@ -1,7 +1,5 @@
 """How alike are two rankings, whatever is relevant? Kendall's tau, rank-biased overlap, and the documents in common."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

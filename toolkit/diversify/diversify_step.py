@@ -2,8 +2,6 @@
 one that serves development questions best (BERDS, section 5).
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence

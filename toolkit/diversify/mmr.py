@@ -1,7 +1,5 @@
 """Maximal marginal relevance: relevant documents first, but not the same thing twice (Carbonell and Goldstein 1998)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 `examine()` runs every check of `CHECKS`; to add one, write a function that returns a `Finding` and list it there.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

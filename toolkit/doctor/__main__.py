@@ -1,7 +1,5 @@
 """check what is missing on this machine, and how to get it"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -7,8 +7,6 @@ examples:
   tandem encode verify vectors                                                        compare a folder with its record
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 Prompts, repairs and counts stay where they are: a worker has the model alone, or asks the server with its node's own key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """Units to workers and results back in order, whoever the workers are: what ends, fails or is lost is given to others."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """A connection to Ray: a cluster of this machine alone, which nobody else reaches, or one that somebody started."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import secrets

@@ -1,7 +1,5 @@
 """What workers and the process that gives them units share: a place of unit and result files, and nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import secrets

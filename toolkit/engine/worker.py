@@ -1,7 +1,5 @@
 """What runs in a worker's process: load once, then compute unit after unit, from file to file."""
 
-from __future__ import annotations
-
 import gc
 import os
 import platform

@@ -4,8 +4,6 @@ What a model made suits models like it: queries are worded as it words them, wha
 what it takes for relevant is. Such scores are not comparable with those of other systems.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path

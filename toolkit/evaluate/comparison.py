@@ -1,7 +1,5 @@
 """Runs evaluated against the same judgments and compared: what changed from one to another, by how much, and is it chance?"""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

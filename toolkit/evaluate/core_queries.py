@@ -5,8 +5,6 @@ in which each core query counts once (its Robustness@10, which is over core quer
 to 22, and the released evaluator, count it once for each instruction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

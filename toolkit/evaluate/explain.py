@@ -1,7 +1,5 @@
 """Why a query scores as it does: where its documents stand in each mode, and which case of each definition that is."""
 
-from __future__ import annotations
-
 import math
 
 from toolkit.core.aligned_table import Cell, Column, Number, Table

@@ -1,7 +1,5 @@
 """The intervals of a run's own values: of measures whose rows ask for them, or of all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Scores of a run in the form of MTEB's `TaskResult`, which MTEB and what reads its results load."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any

@@ -1,7 +1,5 @@
 """What must be known before a number is trusted: its denominators, what the measures note, and runs that differ in depth."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two runs against the same judgments, query by query: what every comparison of them is computed from."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Runs beside what the benchmark's paper prints: how far off each number is, and which of the printed ones are doubtful."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence

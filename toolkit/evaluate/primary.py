@@ -1,7 +1,5 @@
 """Which numbers a comparison is decided by: a benchmark's leading number, or those that a user names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from toolkit import measures as tandem

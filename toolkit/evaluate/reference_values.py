@@ -1,7 +1,5 @@
 """All references of a run evaluated together: from the judged documents' places alone, whatever the length of the lists."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

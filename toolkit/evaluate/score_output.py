@@ -1,7 +1,5 @@
 """Scores as text: the table, or the long format for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import groupby
 from typing import Any

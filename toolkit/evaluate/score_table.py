@@ -1,7 +1,5 @@
 """The table of the paper: a row per group and the average, a column per measure and mode."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """One run against its judgments: the values of every measure, group by group, and their macro average."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Iterator, Sequence

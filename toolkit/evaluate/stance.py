@@ -1,7 +1,5 @@
 """Questions with two sides: which documents support, which oppose, and runs that ask from either side (BERDS, section 7)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

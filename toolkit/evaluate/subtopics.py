@@ -4,8 +4,6 @@ The second column of the qrels names the perspective. A label of -1 says that a 
 a document and a perspective without a line counts as not holding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ In one folder: a folder for each benchmark with `<system>.trec` (and its record)
 and `report.html` of all. What is there and up to date, as its record says, is not made again.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """do all of an experiment: search, rerank, evaluate and report several systems on several benchmarks"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from dataclasses import replace

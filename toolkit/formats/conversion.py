@@ -1,7 +1,5 @@
 """What Python users have for a run or qrels, as ours: one place for every call that takes one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from numbers import Real

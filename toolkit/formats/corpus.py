@@ -1,7 +1,5 @@
 """Documents from files: JSONL, TSV and TREC text, one after the other, each with its line."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Documents under one name, wherever they come from, with a digest of what was read of them."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """What an id may be so that a line that holds it can be read back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from toolkit.core.columns import to_arrow

@@ -1,7 +1,5 @@
 """What an index was built from, `tandem.yaml` in its folder, for all who open one."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import replace

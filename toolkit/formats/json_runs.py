@@ -1,7 +1,5 @@
 """Runs as dictionaries: JSON as pytrec_eval and ranx have it, MTEB's predictions, JSON lines, ranx's compressed CBOR."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The exact linter: reads a run or qrels line by line and finds everything that is wrong, with its line."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from array import array

@@ -1,7 +1,5 @@
 """Runs and qrels from columns with a name each: the names that ir_measures, PyTerrier and ranx have for them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from typing import Any

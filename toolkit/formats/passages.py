@@ -1,7 +1,5 @@
 """Documents split into passages of some words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial

@@ -5,8 +5,6 @@ docid           the documents' ids, a line each, question by question in the ord
 tandem.yaml     what all of them have in common, see `toolkit.formats.indexes`
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A pickle is a program for a small machine that can import and call anything. Her
 dictionaries, texts, whole numbers and floats, and no others.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import pickle

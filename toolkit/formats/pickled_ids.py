@@ -5,8 +5,6 @@ A pickle is a program for a small machine that can import and call anything. Her
 passed on as soon as the entry is there: a file of 28 million entries takes no more memory than one of a thousand.
 """
 
-from __future__ import annotations
-
 import pickletools
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What can be wrong with a file: stable codes, and the one error that names all problems of a file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """TREC qrels, with subtopics in the second column where a benchmark has them, and BEIR's TSV."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from toolkit.core.files import open_output

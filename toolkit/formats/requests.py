@@ -1,7 +1,5 @@
 """rank_llm requests: a query with its candidates, as InfoSearch's authors publish the lists their rerankers were given."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

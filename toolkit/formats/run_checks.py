@@ -1,7 +1,5 @@
 """What every run must be, whatever form it was in: finite scores, and each document of a query once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from toolkit.core.errors import ToolkitError

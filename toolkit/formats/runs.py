@@ -1,7 +1,5 @@
 """Run files in every format, which is recognised by the file's content, here and nowhere else."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Mapping
 from functools import cache

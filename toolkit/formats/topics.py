@@ -1,7 +1,5 @@
 """Topics as TREC topics, TSV and JSONL, recognised by their content."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

@@ -6,8 +6,6 @@ examples:
   tandem fuse a.trec b.trec c.trec --method rrf:k=20 --hits 100 --output - | head
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

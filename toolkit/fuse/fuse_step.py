@@ -2,8 +2,6 @@
 gives a document by reciprocal rank fusion and weighted min-max.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A verdict as text, as JSON, and as a JUnit report for continuous integration."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict
 from xml.etree import ElementTree

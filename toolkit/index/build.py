@@ -1,7 +1,5 @@
 """From a corpus to a Lucene index with its record, complete or not there."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """From encoded vectors to a FAISS index with its record, complete or not there: one file, or shards that workers make."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

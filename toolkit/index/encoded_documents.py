@@ -1,7 +1,5 @@
 """Documents encoded for indexes that hold more than a vector of each: token vectors, or weights of terms."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence

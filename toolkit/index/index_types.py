@@ -1,7 +1,5 @@
 """What kinds of indexes there are, and which of them a folder holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From the name of an index to its folder: a folder, a prebuilt index, or a benchmark's own corpus, indexed on first use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

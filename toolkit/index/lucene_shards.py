@@ -3,8 +3,6 @@
 Documents are read, checked and counted in one process, as without shards: an id that comes twice is refused wherever it comes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """One corpus a question: documents sorted by the question that they name, and an index made of each corpus."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import defaultdict

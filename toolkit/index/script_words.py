@@ -1,7 +1,5 @@
 """A word of each script that a corpus holds, and a document that has it: an index that was built soundly finds each of them."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where the shards of an index wait until it is put together of them: an interrupted build finds those that are complete."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

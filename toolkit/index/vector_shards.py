@@ -1,7 +1,5 @@
 """Vectors into FAISS indexes, shard by shard, by whoever computes; and what an approximate one misses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

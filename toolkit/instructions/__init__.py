@@ -1,7 +1,5 @@
 """Instructions as systems are sent them: in full, in other words, as a placebo, or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ possible as many characters. What a run gains by the instruction, and not by its
 says.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Iterable, Sequence

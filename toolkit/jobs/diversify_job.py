@@ -1,7 +1,5 @@
 """The job that diversifies runs: several runs and lambdas in one pass, a file for each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Jobs that end in a folder with its own record: vectors of a corpus or of topics, and indexes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping, Sequence

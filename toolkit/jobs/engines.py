@@ -1,7 +1,5 @@
 """Which engine a job is computed by: a name becomes an executor, and with it the job is made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Jobs of query expansion: topics with a query for each perspective, and the lists that were searched with them merged."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What all work that makes a file has in common: dry run, the output's name, partial results, timing, file and record."""
 
-from __future__ import annotations
-
 import re
 import time
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """The job that reranks: a run and its topics, as its record or the user names them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether a run that is there is the one that a job would make: its record says what made it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

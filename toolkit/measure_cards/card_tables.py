@@ -2,8 +2,6 @@
 systems of papers beside other measures.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The cards of all measures as pages of the docs, in Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from toolkit.core.aligned_table import Cell, Number, Table

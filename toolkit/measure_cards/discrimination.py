@@ -6,8 +6,6 @@ differ by chance alone the two agree half of the time. And the difference is tes
 pairs of runs for which p is below 0.05, on all core queries, is the discriminative power of Sakai (SIGIR 2006).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Measures on the registered runs of a benchmark: computed once, recorded in the registry, shown on the cards."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is known of a measure without computing anything: its row of `registry/measures.yaml` in words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import NamedTuple

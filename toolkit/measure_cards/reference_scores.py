@@ -1,7 +1,5 @@
 """What systems that follow nothing, everything or the opposite score on a benchmark: the scale on which a number is read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

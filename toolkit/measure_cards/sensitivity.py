@@ -1,7 +1,5 @@
 """How far a measure depends on what nobody looks at in a run: digits of scores, the order of equal ones, the depth of lists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property

@@ -4,8 +4,6 @@ Importing this package registers the measures of `registry/measures.yaml` with i
 iter_calc know them from then on. Each is also a name of this package: `from toolkit.measures import WISE, pMRR`.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

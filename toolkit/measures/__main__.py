@@ -9,8 +9,6 @@ examples:
   tandem measures discrimination --benchmark infosearch-mini -m WISE pMRR
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any

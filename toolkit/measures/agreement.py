@@ -1,7 +1,5 @@
 """Do measures order systems alike? Kendall's tau-b between the orders by each, and by how far the gold document moves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """From a measure's name to its values: which function computes it, and what an absent query counts."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial

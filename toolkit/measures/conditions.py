@@ -4,8 +4,6 @@ Source: MultiConIR (arXiv 2503.08046), tasks 1 to 3. The label of a document say
 documents are compared, each with those of the next lower label that the query has.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The measures as ir_measures knows them: one class each, made from its row in registry/measures.yaml."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable

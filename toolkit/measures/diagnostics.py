@@ -1,7 +1,5 @@
 """What a reader must know before trusting a number: absent queries, missing documents, ties, coarse scores, depths."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Evaluate a run: every measure, per mode or paired, per query and in aggregate."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence

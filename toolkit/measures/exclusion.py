@@ -5,8 +5,6 @@ that is judged 0 is ruled out. All give (queries,) float64, NaN for a query with
 run lacks gets 0.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from toolkit.measures.join import Positions

@@ -1,7 +1,5 @@
 """Why one query has the WISE, SICR and p-MRR that it has: ranks, scores and the case of the definition, by document."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ parallel to their query_ids; a query that the run lacks gets 0. Unjudged documen
 of them is that they take ranks. A cutoff of None means the whole ranking.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

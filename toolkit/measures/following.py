@@ -4,8 +4,6 @@ Ours, of no paper, and experimental; docs/measures.md has the formulas and what 
 queries that have both a gold document and an instruction negative.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, Pairs

@@ -1,7 +1,5 @@
 """Findings of the diagnostics as lines of text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from ir_measures.measures import Measure

@@ -4,8 +4,6 @@ Sources: InfoSearch (arXiv 2410.23841, eq. 1 to 6) and its released evaluator; F
 (arXiv 2501.19264, eq. 1). docs/measures.md has the variants side by side.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

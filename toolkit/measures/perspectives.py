@@ -5,8 +5,6 @@ with weights, after Clarke et al. 2008. The second column of the qrels names the
 label is above 0. All give (queries,) float64; a question that the run lacks gets 0.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

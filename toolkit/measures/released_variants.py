@@ -5,8 +5,6 @@ discount, and an R-precision down to the last relevant document. Each gives (que
 gets 0.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a reader browses: every query with its values, its rankings side by side, and where its judged documents stand."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

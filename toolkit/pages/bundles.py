@@ -1,7 +1,5 @@
 """The libraries that a page holds: Vega for figures, DataTables for tables, as their wheels ship them."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

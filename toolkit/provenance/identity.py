@@ -1,7 +1,5 @@
 """What tells a file, topics or a model from all others: digests, and the identity of a model."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

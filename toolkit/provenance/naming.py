@@ -1,7 +1,5 @@
 """What runs are called beside each other: by their system, and by what distinguishes runs of one system."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

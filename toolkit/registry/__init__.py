@@ -5,8 +5,6 @@ same form.
 An unknown name is a ToolkitError with the nearest right one.
 """
 
-from __future__ import annotations
-
 import functools
 
 from toolkit.core.progress import say

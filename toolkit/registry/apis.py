@@ -1,7 +1,5 @@
 """The forms in which servers are asked for vectors and for scores: the rows of `apis.yaml`."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, field
 from typing import Any

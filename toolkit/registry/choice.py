@@ -1,7 +1,5 @@
 """The system that a user names: an entry of the registry or of a file of theirs, or a checkpoint that no entry knows."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import ipaddress

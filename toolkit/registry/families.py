@@ -1,7 +1,5 @@
 """What a model was made from, and which models are of one family: `families.yaml`."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """YAML files into specs, checked as they are loaded."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import re

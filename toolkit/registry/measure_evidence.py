@@ -1,7 +1,5 @@
 """What `scripts/measure_evidence` computed of measures on the registered runs of a benchmark."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any

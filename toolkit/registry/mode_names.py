@@ -1,7 +1,5 @@
 """The modes that benchmarks declare, found again in query ids of which nothing else is known."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 

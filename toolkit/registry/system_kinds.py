@@ -1,7 +1,5 @@
 """The kinds of systems and what each takes (`kinds.yaml`), and whether an entry says only such things."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

@@ -1,7 +1,5 @@
 """What a registered run rests on, as digests that do not depend on the order of files or lines."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The numbers of an entry: from scores to its nested form and back, and what to evaluate to get them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from toolkit import registry

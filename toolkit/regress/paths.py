@@ -1,7 +1,5 @@
 """Where registered runs lie: entries as YAML in a registry, the runs themselves as baselines."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any

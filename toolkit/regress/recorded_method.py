@@ -1,7 +1,5 @@
 """How a run was made, from its record: what an entry says of it, and what makes it again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Register a run: entries from the record beside it and its evaluation, and the run itself as their baseline."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

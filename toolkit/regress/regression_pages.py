@@ -1,7 +1,5 @@
 """What is registered, as a page for people."""
 
-from __future__ import annotations
-
 from toolkit.core.aligned_table import to_text
 from toolkit.core.scores import Scores
 from toolkit.core.specs import RegressionSpec

@@ -1,7 +1,5 @@
 """Make registered runs again, from the registry and nothing else, and compare everything that is registered of them."""
 
-from __future__ import annotations
-
 import math
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """report runs: one page with tables, plots and queries, or tables and figures for papers"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """From runs and benchmarks that a user names to what a report is made of."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How every run differs from each that it may be compared with: value, interval and p, as `evaluate --baseline` has them."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Figures: drawn once, as a specification that lives in a page or as files for papers."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

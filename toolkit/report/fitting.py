@@ -1,7 +1,5 @@
 """A chart that fits into a width: fewer panels side by side, then narrower ones. figures.js does the same in a window."""
 
-from __future__ import annotations
-
 import copy
 import math
 import re

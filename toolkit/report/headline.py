@@ -2,8 +2,6 @@
 them and than chance, what it costs in relevance, what cannot be told apart, and what to distrust.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The mean of each kind of systems, as papers speak of kinds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -3,8 +3,6 @@
 The width of a table is estimated from font metrics (`toolkit.report.latex_widths`), so that no TeX is needed here.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """How wide text is in print, in points, by the metrics of the fonts that papers are set in: never less than it is."""
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

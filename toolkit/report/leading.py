@@ -1,7 +1,5 @@
 """Which number a benchmark is about, and which run leads by it."""
 
-from __future__ import annotations
-
 import math
 
 from toolkit import registry

@@ -1,7 +1,5 @@
 """From runs that are model to the report: its page, or its tables as text (Markdown and CSV; `latex_output` has LaTeX)."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tables as a page has them: every number with its bar, reference marks and signs, every column with what it means."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A report's tables of what the benchmark's paper prints: its numbers beside those of the runs, and its claims over them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """PDF files whose parts have one order: vl-convert writes fonts and resources in the order of a random hash."""
 
-from __future__ import annotations
-
 import re
 
 OBJECT = re.compile(rb"^(\d+) 0 obj\n", re.MULTILINE)

@@ -1,7 +1,5 @@
 """Which systems are told apart, pair by pair, and the ranks that this leaves each of them."""
 
-from __future__ import annotations
-
 import functools
 import math
 from dataclasses import dataclass

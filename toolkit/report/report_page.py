@@ -1,7 +1,5 @@
 """The page of a report: tables, figures, queries and where all of it comes from, in one file that asks no network."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables of a report: systems, groups, all measures, references, cost, coverage, and a system over all benchmarks."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a run's record and registry say of a run: which system made it, of which kind, at what cost."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Mapping, Sequence

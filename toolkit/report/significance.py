@@ -1,7 +1,5 @@
 """Who is best, and who differs significantly from the baseline: what the tables mark."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A table of a report, before it is HTML, LaTeX, Markdown or CSV: rows in blocks, every number at full precision."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

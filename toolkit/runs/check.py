@@ -1,7 +1,5 @@
 """A run against what it should agree with: the record beside it, and the benchmark that it is of."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run in another form (see `toolkit.formats.runs` and `toolkit.formats.requests`), under other ids, and its record then."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Candidates for reranking, pooled from several runs: the first of every run, then the second of every run, and so on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The safe repairs of `runs verify --fix`: nothing after which a reader of the file would score it differently."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a run holds, in the figures that decide how far its scores can be trusted."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -7,8 +7,6 @@ examples:
   tandem search --topics topics.tsv --index DIR --k1 1.2 --b 0.75 --hits 100 --output - | head
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,8 +1,6 @@
 """Searches that may find some documents only: the benchmark's candidates or a run's, their places in an index, what is left of
 a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Search in which every question has a corpus of its own: document frequencies and lengths are those of that corpus."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

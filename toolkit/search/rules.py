@@ -4,8 +4,6 @@ Understood are language, length, a keyword and code; audience, source, forum pos
 `registry/rules.yaml`. Neither the benchmark's condition nor its judgments are looked at.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

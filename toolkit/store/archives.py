@@ -1,7 +1,5 @@
 """Archives, unpacked so that nothing lands outside the folder and nothing half-unpacked keeps its name."""
 
-from __future__ import annotations
-
 import errno
 import lzma
 import os

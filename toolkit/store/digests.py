@@ -1,7 +1,5 @@
 """SHA-256 of files, remembered while they do not change, and written down in their folder as sha256sum prints it."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Downloads that resume, are checked before they get their name, try several addresses, and come to an end."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

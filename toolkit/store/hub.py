@@ -4,8 +4,6 @@ huggingface_hub downloads them too, but takes any commit, length and bytes that 
 what comes has to be what it lists.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Prebuilt indexes: the archive of an IndexSpec, downloaded, checked and unpacked under TANDEM_HOME."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

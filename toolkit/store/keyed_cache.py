@@ -1,7 +1,5 @@
 """Blobs by key in one SQLite file: what was computed or answered once is not computed or asked again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """How several processes share TANDEM_HOME, and folders that are either complete or not there."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

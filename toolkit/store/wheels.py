@@ -3,8 +3,6 @@
 `pypi:NAME==VERSION/PATH` names a file or a folder of a wheel.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import re

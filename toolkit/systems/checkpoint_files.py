@@ -1,7 +1,5 @@
 """A system's checkpoint on disk: fetched, or written as safetensors that keep what the entry says."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whether an object of one's own does what its methods have to: asked for a handful of texts, answers compared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -1,8 +1,6 @@
 """Exactly what a system is sent: the filled templates and prompts, and the token ids that its model sees: from the very classes
 that run it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What is known of systems, as rows and lines."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping

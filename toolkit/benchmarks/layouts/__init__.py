@@ -18,8 +18,6 @@ and, where the layout has something of the kind,
     checks(part, group)             what `benchmarks verify` checks: pairs of a check's name and the problem ("" for none)
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from types import ModuleType
 

@@ -7,8 +7,6 @@ hub's tables were read from public code that uses them (`datasets.load_dataset`)
 The group without a split is the paper's human-labelled pairs of documents and perspectives, read as a collection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

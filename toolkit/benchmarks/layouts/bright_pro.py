@@ -8,8 +8,6 @@ as the hub has it (a configuration with a split a task) or the authors' local mi
 which documents an aspect has. Sources: the authors' `bright_pro_data.py` and README. Neither file of the hub was read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -13,8 +13,6 @@ Sources: the authors' README, datasheet and `eval_scripts/ranking_eval.py`, and 
 read.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from toolkit.benchmarks import row_values

@@ -14,8 +14,6 @@ Sources: the authors' `src/data/README.md`, which has one spelling of the column
 other. Neither data file was read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

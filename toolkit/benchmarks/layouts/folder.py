@@ -4,8 +4,6 @@ Which files there are, and what may be in them: `benchmarks.own.own_folder`. Not
 asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

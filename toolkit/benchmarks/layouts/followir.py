@@ -14,8 +14,6 @@ ablations `keywords` and `short_query`), the tables `qrels_og` and `qrels_change
 candidate (`qid`, `pid`); they are read as well. Column names: SOURCES.md, MTEB's loaders and the hub's dataset cards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

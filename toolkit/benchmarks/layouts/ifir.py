@@ -22,8 +22,6 @@ Sources: MTEB's tasks and loader, the authors' `src/utils/dataset.py`, `src/offl
 of the hub was read: whether ids and texts are as assumed is checked when a copy is taken, and its notes say what was found.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The layout is that of MTEB's data sets (`corpus`, `queries`, `qrels_og`, `qrels_
 disk or as a hub repository holds them. The authors' candidates lie elsewhere, in their code repository.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping

@@ -8,8 +8,6 @@ The core query of `<core>_<n>` is `<core>`: it is never guessed from the text (g
 it, every query of its malformed file would be a group of its own).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 

@@ -12,8 +12,6 @@ read. That HN1 stands above HN2 follows from the paper's measures; that HNn meet
 the measures of the entry need no more than the order.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -10,8 +10,6 @@ The core query is the pair (`1000-2`): a system understands the negation where i
 is Robustness@1 over the candidates. Columns and files: the dataset card at the pinned revision.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from toolkit.benchmarks import row_values

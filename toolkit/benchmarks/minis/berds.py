@@ -1,7 +1,5 @@
 """berds-mini: questions with their perspectives and passages, in readable YAML files, each of which belongs to one group."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

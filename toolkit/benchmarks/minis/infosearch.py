@@ -1,7 +1,5 @@
 """infosearch-mini: one readable YAML file a dimension."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

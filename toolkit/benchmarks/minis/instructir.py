@@ -1,7 +1,5 @@
 """instructir-mini: core queries with their instructions, passages and paraphrases, in readable YAML files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

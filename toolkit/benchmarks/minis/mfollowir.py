@@ -1,7 +1,5 @@
 """mfollowir-mini: one readable YAML file a language, with queries and instructions in that language and in English."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any

@@ -1,7 +1,5 @@
 """What readers of minis in several files share: the files of a folder, a passage, and errors that name their file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Here is what tells such a folder from other names; what reads one is loaded where one is opened (`own_folder`).
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`benchmark.yaml`: name, modes and measures of a folder. All but the name has a default."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

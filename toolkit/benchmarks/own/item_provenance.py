@@ -5,8 +5,6 @@
 `id` is of a document or of a query (with or without its mode). `by` is a model, `rule` or `person`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A folder under a name: its entry in the user's registry, which says where it lies."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 from typing import Any

@@ -10,8 +10,6 @@
 Each may be compressed (`.gz`, `.zst`). In a file's name a group's `/` is `-`.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import re

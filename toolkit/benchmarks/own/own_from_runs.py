@@ -1,7 +1,5 @@
 """A folder from runs: their topics, the documents that they found first, and a line for each pair that is to be judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Beginning a folder: a commented example, another benchmark's files, runs that are to be judged, or tables in memory."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The judgments and candidates of a folder, a file a mode or one for all, divided among its queries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The topics of a folder: a row a query with its instructions (`topics.jsonl`), or a file a mode in any form of topics."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

@@ -1,7 +1,5 @@
 """Problems and warnings of a folder: each a line with file, line and what to do."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The plots of a report: each says what it needs, and draws one figure."""
 
-from __future__ import annotations
-
 from toolkit.report.plots.baseline_differences import DIFFERENCES
 from toolkit.report.plots.controls import CONTROLS
 from toolkit.report.plots.depth import COVERAGE, MRECALL

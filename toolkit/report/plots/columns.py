@@ -1,7 +1,5 @@
 """Which numbers a plot is of: groups and columns of a benchmark's table."""
 
-from __future__ import annotations
-
 import math
 
 from toolkit import registry

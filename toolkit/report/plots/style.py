@@ -1,7 +1,5 @@
 """How runs look in figures: told apart without colour, legible on light and dark, names that stay text."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

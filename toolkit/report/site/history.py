@@ -1,7 +1,5 @@
 """What changed from one version of a run to the next: its record, its rankings, its scores."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From runs and their reports to a folder that any web server can show, and that opens from the disk as well."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ The manifest lists the files of the site as `sha256sum` does: it tells a folder 
 or removed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
