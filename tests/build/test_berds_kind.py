@@ -247,7 +247,7 @@ def test_a_survey_is_converted_by_its_choices_in_brackets_and_an_opinion_is_not_
     asked = [prompt_of(body["messages"]) for body in answered.bodies]
     brackets = "Should schools serve lemonade? ['yes', 'no', 'no opinion']"
     assert sum(brackets in text for text in asked) == 2  # of the filter, and of the conversion
-    assert "takes the first and the last choice in the brackets" in asked[-1]
+    assert "Of the choices in brackets" in asked[-1]
     [item] = BuildFolder(folder).steps().passed("questions")
     assert item.fields["perspectives"] == ["Schools should [for].", "Schools should not [against]."]
     labelled = [
