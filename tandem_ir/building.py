@@ -45,7 +45,7 @@ class Build:
 
         Raises ToolkitError for what cannot be asked or made; what was answered is cached.
         """
-        if prompts:
+        if prompts is not None:
             from toolkit.build.build_config import take_prompts
 
             take_prompts(self._build.path, prompts)

@@ -109,10 +109,10 @@ def run_new(args: argparse.Namespace) -> None:
 def run_run(args: argparse.Namespace) -> None:
     from toolkit.build.build_config import take_prompts
 
-    if args.prompts and not args.dry_run:
+    if args.prompts is not None and not args.dry_run:
         taken = take_prompts(args.folder, args.prompts)
         note(f"{taken[0].parent}: {len(taken)} published prompts, which are sent from now on; remove them to send ours again")
-    build = _build(args)
+    build = _build(args, args.prompts if args.dry_run else None)
     if args.dry_run:
         states = build.states()
         last = build.config.step_number(args.step) + 1 if args.step else len(states)
@@ -194,10 +194,10 @@ def run_datasheet(args: argparse.Namespace) -> None:
     print(write_datasheet(args.folder))
 
 
-def _build(args: argparse.Namespace) -> Any:
+def _build(args: argparse.Namespace, prompts: str | None = None) -> Any:
     from toolkit.build.build_folder import BuildFolder
 
-    return BuildFolder(args.folder)
+    return BuildFolder(args.folder, prompts)
 
 
 def _kinds() -> str:

@@ -11,7 +11,7 @@ from toolkit.build.kinds import KINDS, kind_module, template
 from toolkit.build.seeds import Seeds
 from toolkit.build.steps import Step
 from toolkit.build.text_models import TextModel, read_models
-from toolkit.build.tools import find_prompt
+from toolkit.build.tools import PROMPTS, find_prompt
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import atomic_path
 from toolkit.core.yaml_json import read_yaml
@@ -20,7 +20,6 @@ from toolkit.registry.loader import did_you_mean, to_spec
 
 FILE = "build.yaml"
 KEYS = ("kind", "seeds", "models", "steps", "systems")
-PROMPTS = "prompts"  # the folder of published prompts that steps send instead of ours, below the build's
 
 
 @dataclass(frozen=True)
@@ -69,24 +68,26 @@ def new_build(kind: str, folder: str | Path) -> Path:
 
 
 def take_prompts(folder: str | Path, source: str | Path) -> list[Path]:
-    """Copy the published prompts that a build's steps name into its folder, where every later call finds them; their paths.
+    """Copy the published prompts that a build's steps take into its folder, where every later call finds them; their paths.
 
-    Raises ToolkitError, with every one that `source` has not, before any is copied.
+    Raises ToolkitError for all that `read_config` refuses, before any is copied.
     """
-    names = [name for step in read_config(folder).steps for name in step.published.values()]
-    found = {name: prompt_of_folder(name, source) for name in dict.fromkeys(names)}
-    if missing := [name for name, path in found.items() if path is None]:
-        hint = f"`tandem published prompts PAPER --from TEXT --to {source}` makes them of a text that you have"
-        lacks = [f"no {name}.yaml" for name in missing]
-        raise ToolkitError(f"{source} has not all prompts of the build's steps", hint, problems=lacks)
-    if not found:
-        raise ToolkitError("no paper has printed prompts of these steps", "leave --prompts out")
-    (Path(folder) / PROMPTS).mkdir(exist_ok=True)
-    return [Path(shutil.copyfile(path, Path(folder) / PROMPTS / f"{name}.yaml")) for name, path in found.items()]
+    steps = read_config(folder, source).steps
+    taken = [_place(name) for step in steps for sent, name in step.published.items() if getattr(step, sent) == _place(name)]
+    copies = [Path(folder) / place for place in dict.fromkeys(taken) if (Path(source) / Path(place).name).is_file()]
+    for path in copies:
+        with atomic_path(path) as part:
+            shutil.copyfile(Path(source) / path.name, part)
+    return copies
 
 
-def read_config(folder: str | Path) -> BuildConfig:
-    """What the build in a folder is. Raises ToolkitError with every problem of its `build.yaml`; nothing is asked or loaded."""
+def read_config(folder: str | Path, prompts: str | Path | None = None) -> BuildConfig:
+    """What the build in a folder is; nothing is asked or loaded.
+
+    prompts  a folder of published prompts that counts as copied into the build's own, whatever lies there
+
+    Raises ToolkitError with every problem of `build.yaml`, or with every prompt of its steps that `prompts` has not.
+    """
     folder = Path(folder)
     path = folder / FILE
     if not path.is_file():
@@ -97,13 +98,13 @@ def read_config(folder: str | Path) -> BuildConfig:
         f"unknown key {key!r} ({did_you_mean(str(key), KEYS)}known: {', '.join(KEYS)})" for key in content if key not in KEYS
     ]
     given = {key: value for key, value in content.items() if value is not None}  # `steps:` with nothing below it
-    config = _config(given, folder, problems)
+    config = _config(given, folder, problems, prompts)
     if problems or config is None:
         raise ToolkitError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)}", "mend the file", problems=problems)
     return config
 
 
-def _config(content: Mapping[str, Any], folder: Path, problems: list[str]) -> BuildConfig | None:
+def _config(content: Mapping[str, Any], folder: Path, problems: list[str], prompts: str | Path | None) -> BuildConfig | None:
     systems = _systems(content.get("systems", []), folder, problems)
     models = read_models(content.get("models", {}), systems, problems)
     try:
@@ -112,11 +113,11 @@ def _config(content: Mapping[str, Any], folder: Path, problems: list[str]) -> Bu
         problems.append(f"kind: {error.message} ({error.hint})")
         return None
     seeds = _seeds(content.get("seeds", {}), folder, module, problems)
-    steps = tuple(_with_published(step, folder) for step in _steps(content.get("steps", {}), module.STEPS, problems))
+    steps = _with_published([*_steps(content.get("steps", {}), module.STEPS, problems)], folder, prompts)
     for step in steps:
         named = content.get("models", {})
         problems += _unknown_models(step, named if isinstance(named, Mapping) else {})
-        problems += _prompt_problems(step, folder)
+        problems += _prompt_problems(step, folder, prompts)
     if not problems:
         problems += (f"steps: {step.name}: {each}" for step in steps for each in step.problems(seeds, steps))
     return BuildConfig(content["kind"], seeds, models, steps, tuple(systems))
@@ -163,12 +164,42 @@ def _steps(given: Any, known: Sequence[type[Step]], problems: list[str]) -> Iter
             problems += (f"steps: {step.name}: {each}" for each in found)
 
 
-def _with_published(step: Step, folder: Path) -> Step:
-    """A step that sends the published prompts that the build's folder has, for those of its prompts that are not the user's."""
-    own = {name: getattr(step, name) for name in step.published}
-    ours = [name for name, value in own.items() if not ((folder / value).is_file() or Path(value).is_file())]
-    there = [name for name in ours if prompt_of_folder(step.published[name], folder / PROMPTS)]
-    return replace(step, **{name: f"{PROMPTS}/{step.published[name]}.yaml" for name in there})
+def _with_published(steps: Sequence[Step], folder: Path, prompts: str | Path | None) -> tuple[Step, ...]:
+    """The steps, which send published prompts where the build has them and where build.yaml chooses nothing but the default.
+
+    prompts  a folder that has to have them all; without one the build's own, which may lack some
+    """
+    if prompts is None and not (folder / PROMPTS).is_dir():
+        return tuple(steps)
+    source = folder / PROMPTS if prompts is None else prompts
+    free = [{sent: name for sent, name in step.published.items() if step.is_usual(sent)} for step in steps]
+    try:
+        found = {name: prompt_of_folder(name, source) for names in free for name in names.values()}
+    except ToolkitError as error:
+        again = f"`tandem build run {folder} --prompts DIR` copies it again; without the file ours is sent"
+        raise ToolkitError(error.message, again if prompts is None else error.hint, problems=error.problems) from error
+    lacks = [f"no {name}.yaml" for name, path in found.items() if path is None]
+    if prompts is not None and (lacks or not found):
+        hint = f"`tandem published prompts PAPER --from TEXT --to {source}` makes them of a text that you have"
+        what = (
+            f"{source} has not all prompts of the build's steps" if lacks else "no step of the build takes a published prompt"
+        )
+        raise ToolkitError(what, hint if lacks else "leave --prompts out", problems=lacks)
+    return tuple(
+        _sending(step, {sent: _place(name) for sent, name in names.items() if found[name]})
+        for step, names in zip(steps, free, strict=True)
+    )
+
+
+def _sending(step: Step, there: Mapping[str, str]) -> Step:
+    """A step with other prompts; with what the paper's asks for in the place of a default, where it leaves no choice."""
+    fixed = {name: value for name, value in step.fixed.items() if "prompt" in there and step.is_usual(name)}
+    return replace(step, **there, **fixed)
+
+
+def _place(name: str) -> str:
+    """A published prompt as a step names its file."""
+    return f"{PROMPTS}/{name}.yaml"
 
 
 def _unknown_models(step: Step, known: Mapping[str, Any]) -> Iterator[str]:
@@ -178,13 +209,18 @@ def _unknown_models(step: Step, known: Mapping[str, Any]) -> Iterator[str]:
             yield f"steps: {step.name}: no model {name!r} under models ({hint})"
 
 
-def _prompt_problems(step: Step, folder: Path) -> Iterator[str]:
+def _prompt_problems(step: Step, folder: Path, prompts: str | Path | None) -> Iterator[str]:
     for name in step.prompts():
         try:
-            prompt = find_prompt(name, folder)
+            prompt = find_prompt(name, folder, published=prompts)
         except ToolkitError as error:
             yield f"steps: {step.name}: {error.message} ({'; '.join(map(str, error.problems)) or error.hint})"
             continue
         for parameter, slots in step.slots.items():
             if getattr(step, parameter) == name:
                 yield from (f"steps: {step.name}: prompt {name}: {problem}" for problem in slot_problems(prompt, slots))
+        if step.fixed and name == step.parameters()["prompt"] and prompt.published:
+            wrong = [each for each, value in step.fixed.items() if getattr(step, each) != value]
+            for each in wrong:
+                why = f"and {name} has no slot for it: it asks for {step.fixed[each] or 'none'}"
+                yield f"steps: {step.name}: {each} is {getattr(step, each)!r}, {why}"

@@ -41,11 +41,14 @@ class StepState:
 
 
 class BuildFolder:
-    """The build in a folder. Its `build.yaml` is read and checked when this is made: ToolkitError with all that is wrong."""
+    """The build in a folder. Its `build.yaml` is read and checked when this is made: ToolkitError with all that is wrong.
 
-    def __init__(self, path: str | Path):
-        self.path = Path(path)
-        self.config: BuildConfig = read_config(self.path)
+    prompts  a folder of published prompts, to see how far the steps are once `take_prompts` has copied them; not to run any
+    """
+
+    def __init__(self, path: str | Path, prompts: str | Path | None = None):
+        self.path, self._prompts = Path(path), prompts
+        self.config: BuildConfig = read_config(self.path, prompts)
 
     @cached_property
     def files(self) -> Mapping[str, StepFile]:
@@ -125,7 +128,7 @@ class BuildFolder:
         return {
             "version": step.version,
             "parameters": plain(step.parameters()),
-            "prompts": {name: find_prompt(name, self.path).sha256 for name in prompts} | judging,
+            "prompts": {name: find_prompt(name, self.path, published=self._prompts).sha256 for name in prompts} | judging,
             "systems": {spec.name: entry_identity(spec) for spec in searched},
             "models": {name: config.models[name].facts() for name in step.models()},
             "seeds": config.seeds.facts(),

@@ -106,6 +106,7 @@ class Conditions(Step):
     about: ClassVar[str] = "the conditions of the dimensions; keywords proposed and unique"
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "document", "count")}
     published: ClassVar[Mapping[str, str]] = {"prompt": "infosearch-table3"}
+    fixed: ClassVar[Mapping[str, Any]] = {"words": 1}
     version: ClassVar[int] = 2
 
     def files(self, folder: Path) -> Sequence[Path]:
@@ -194,6 +195,7 @@ class Instructions(Step):
     about: ClassVar[str] = "the query in other words, and an instruction, in varied wording"
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "demand", "style")}
     published: ClassVar[Mapping[str, str]] = {"prompt": "infosearch-table5"}
+    fixed: ClassVar[Mapping[str, Any]] = {"styles": ()}
     version: ClassVar[int] = 2
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:

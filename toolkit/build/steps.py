@@ -31,6 +31,7 @@ class Step(ABC):
     counted   parameters that are whole numbers from 1 on
     slots     parameter that names a prompt -> the slots that the step fills: a prompt with others, or without one, is refused
     published parameter that names a prompt -> the paper's own, which is sent where the build has its file (`--prompts`)
+    fixed     parameter -> its value where the paper's own `prompt` is sent, which asks for that and has no slot for another
     optional  whether it is left out unless build.yaml names it, or, `by_default`, where it says `NAME: false`
     version   is raised where the step makes something else of the same items
     """
@@ -42,12 +43,17 @@ class Step(ABC):
     counted: ClassVar[tuple[str, ...]] = ()
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     published: ClassVar[Mapping[str, str]] = {}
+    fixed: ClassVar[Mapping[str, Any]] = {}
     optional: ClassVar[bool] = False
     by_default: ClassVar[bool] = False
     version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_counts(**{name: getattr(self, name) for name in self.counted})
+
+    def is_usual(self, parameter: str) -> bool:
+        """Whether a parameter has its default, which build.yaml may well name."""
+        return bool(getattr(self, parameter) == getattr(type(self)(), parameter))
 
     def prompts(self) -> tuple[str, ...]:
         """The prompts that it sends, by name: those of its parameters that `slots` names, and `prompt`."""

@@ -23,6 +23,7 @@ REPAIR = "build-repair.v1"  # what is said to an answer that cannot be read
 REPAIRS = 1  # how often an answer is asked for again
 LONGEST_REPAIRED = 4000  # characters of such an answer that are sent back
 NOTHING = "(no answer)"  # stands for an empty one: servers refuse empty turns
+PROMPTS = "prompts"  # the folder of published prompts that steps send instead of ours, below the build's
 RULE, PERSON = "rule", "person"  # who made something that no model made
 
 
@@ -248,7 +249,11 @@ class Tools:
             raise ToolkitError(f"model {model}: none of its requests was answered: {error}", hint, status=1)
 
 
-def find_prompt(name: str, folder: Path, kind: str = BUILD) -> Prompt:
-    """A prompt of a kind: a file of the build's folder, else of the registry, else any other file. Or ToolkitError."""
-    local = folder / Path(name).expanduser()
-    return load_prompt(str(local) if local.is_file() else name, kind)
+def find_prompt(name: str, folder: Path, kind: str = BUILD, published: str | Path | None = None) -> Prompt:
+    """A prompt of a kind: a file of the build's folder, else of the registry, else any other file. Or ToolkitError.
+
+    published  a folder whose files count as copied into the build's `PROMPTS`
+    """
+    given = Path(name).expanduser()
+    places = [Path(published, given.name)] if published and given.parent == Path(PROMPTS) else []
+    return load_prompt(str(next((place for place in (*places, folder / given) if place.is_file()), name)), kind)

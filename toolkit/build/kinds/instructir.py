@@ -122,6 +122,7 @@ class Scenarios(Step):
     counted: ClassVar = ("count",)
     slots: ClassVar = {"prompt": ("query", "count")}
     published: ClassVar = {"prompt": "instructir-figure4"}
+    fixed: ClassVar = {"count": 10}
     model: str = "writer"
     prompt: str = "build-scenarios.v2"
     count: int = 10
