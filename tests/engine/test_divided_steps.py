@@ -15,6 +15,7 @@ from toolkit.jobs.encode_jobs import EncodeJob
 from toolkit.jobs.expand_jobs import ExpandJob
 from toolkit.jobs.judge_jobs import JudgeJob, judge_of
 from toolkit.jobs.rerank_jobs import rerank_job
+from toolkit.rerank.pointwise import ScorePairs
 from toolkit.rerank.rerank_step import Rerank
 
 DOCS = {f"d{number}": f"{text} {number}" for number, text in enumerate(tiny.TEXTS * 6)}
@@ -59,6 +60,34 @@ def test_scores_of_pairs_are_those_of_one_process(place, monkeypatch, workers):
         line for line in records[1].splitlines() if "sha256" in line
     ]
     assert not list(place.glob(".*"))
+
+
+@pytest.mark.model
+def test_workers_need_no_file_of_the_prompt_that_they_are_sent(place, monkeypatch):
+    """A cluster's nodes see the units, and not the folder of prompts of the machine that asks."""
+    tiny.tiny_decoder(place / "mine", head="ForCausalLM")
+    turn = {"role": "user", "content": "Query: {query}\nDocument: {document}\nDoes it answer, yes or no?"}
+    (place / "own.yaml").write_text(json.dumps({"kind": "pointwise", "turns": [turn]}))
+
+    load = ScorePairs._load
+
+    def elsewhere(self):
+        (place / "own.yaml").rename(place / "away.yaml")
+        try:
+            return load(self)
+        finally:
+            (place / "away.yaml").rename(place / "own.yaml")
+
+    monkeypatch.setattr(ScorePairs, "_load", elsewhere)
+    entry = {"name": "mine-yes-no", "description": "mine", "kind": "yes-no", "checkpoint": "./mine"}
+    entry["parameters"] = {"tokens": ["t", "f"], "length": 64, "chat": False}
+    (place / "mine.yaml").write_text(json.dumps([entry]))
+    for name, executor in (("local", None), ("ray", HereExecutor(2))):
+        step = Rerank("mine-yes-no", systems=["mine.yaml"], depth=4, prompt="own.yaml")
+        job = rerank_job("first.trec", step, topics="t.jsonl", docs="c.jsonl", output=f"{name}.trec")
+        _ = by(executor, job) if executor else job.make()
+    assert (place / "ray.trec").read_bytes() == (place / "local.trec").read_bytes()
+    assert "prompt: own.yaml" in (place / "ray.trec.yaml").read_text()
 
 
 @pytest.mark.model

@@ -19,6 +19,7 @@ from toolkit.models.llm import chosen_prompt, load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.library import is_rank_only
+from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED
 from toolkit.provenance import model_identity
 from toolkit.registry.choice import choose_system
@@ -208,7 +209,9 @@ class Rerank(Step):
         divided = not isinstance(tools.executor, LocalExecutor)
         if divided:
             refuse_object(self.spec)
-            reranker = WorkersReranker(self.spec, self.loading, self.identity(), tools.executor)
+            # workers may be on machines without the file of a prompt: they are sent what is in it
+            read = {"prompt": pointwise_prompt(named)} if (named := self.loading.get("prompt")) else {}
+            reranker = WorkersReranker(self.spec, self.loading | read, self.identity(), tools.executor)
         else:
             reranker = load_reranker(self.spec, **self.loading)
             if self.is_asked:

@@ -19,9 +19,9 @@ CHAT_HINT = "give it a prompt that it takes (--prompt), or say `chat: false` in 
 THOUGHT, CLOSED = "<think>", "\n\n</think>\n\n"
 
 
-def pointwise_prompt(name: str) -> Prompt:
+def pointwise_prompt(name: str | Prompt) -> Prompt:
     """The prompt of a name or file (see `toolkit.models.llm.prompts`), its document once, where it is truncated."""
-    prompt = load_prompt(name, KIND)
+    prompt = load_prompt(name, KIND) if isinstance(name, str) else name
     if skeleton(prompt).count(DOCUMENT) != 1:
         raise ToolkitError(f"prompt {prompt.name} has {DOCUMENT} more than once", "once, where the document goes")
     return prompt

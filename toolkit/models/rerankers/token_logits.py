@@ -11,6 +11,7 @@ import torch
 from toolkit.core.specs import SystemSpec
 from toolkit.models import pretrained
 from toolkit.models.batches import inference
+from toolkit.models.llm import Prompt
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED
@@ -110,7 +111,7 @@ class MonoT5(TokenLogitsReranker):
         return self.compare(logits)
 
 
-def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **where: Any) -> TokenLogitsReranker:
+def load(spec: SystemSpec, *, batch_size: int, prompt: str | Prompt | None = None, **where: Any) -> TokenLogitsReranker:
     """The monoT5 or yes/no language model of a system's entry, by its kind."""
     settings = parameters_as(PROMPTED[spec.kind], spec)
     said = pointwise_prompt(prompt or settings.prompt)
