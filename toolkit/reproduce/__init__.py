@@ -66,8 +66,8 @@ class Reproduction:
         asking: dict[str, Any] | None = None,
         prompts: str | Path | None = None,
     ):
-        if prompts and not Path(prompts).is_dir():
-            raise ToolkitError(f"no folder {prompts}", "`tandem published prompts` makes one of a text of the paper")
+        if prompts is not None and not (str(prompts) and Path(prompts).is_dir()):
+            raise ToolkitError(f"no folder {str(prompts) or repr('')}", "`tandem published prompts` makes one of a text of the paper")
         self.tables: Tables = tables_of(paper, tables, systems, indexes, str(prompts or ""))
         self.output = Path(output or f"reproduced-{paper}")
         if self.output.exists() and not self.output.is_dir():
