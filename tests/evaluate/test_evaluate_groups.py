@@ -103,7 +103,14 @@ def test_judgments_of_ones_own_keep_the_groups_of_the_benchmark():
     assert any(note.startswith(said) for note in scores.notes)
 
 
-@pytest.mark.parametrize(("prompt", "said"), [({"prompt": "ours", "prompt_name": "p.v1"}, "our p.v1"), ({"prompt": "f"}, "f")])
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ({"prompt": "ours", "prompt_name": "p.v1"}, "our p.v1"),
+        ({"prompt": "f"}, "f"),
+        ({"prompt": "f", "prompt_of": "paper (Mine, table 1), with 1 example of the user's"}, "f"),
+    ],
+)
 def test_judgments_say_by_what_wording_they_were_made(tmp_path, prompt, said):
     file = tmp_path / "F"
     file.write_text("".join(f"{q.query_id} 0 {q.doc_id} {q.relevance}\n" for q in gold("infosearch-mini", "audience", "ins")))

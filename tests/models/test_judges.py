@@ -12,6 +12,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.models.judges import STANCE, Pair, Shot, Sides, load_judge, read_shots
 from toolkit.models.llm import Answer
+from toolkit.published.paper_prompts import PublishedPrompt
 
 pytestmark = pytest.mark.model
 
@@ -223,6 +224,20 @@ def test_prompt_shots_and_options_are_part_of_what_is_remembered(folders, tmp_pa
     assert (facts["prompt"], facts["prompt_name"], facts["shots"]) == ("ours", "judge-support.v1", 2)
     assert facts["prompt_sha256"] != load_judge(spec, **home_of).facts()["prompt_sha256"]
     assert "only that wording" in load_judge(spec, **home_of).remark()
+
+
+def test_examples_of_the_users_make_a_published_prompt_another(folders, tmp_path, home, monkeypatch):
+    spec = tiny_spec("", "judge", loader="endpoint", parameters={"model": "m", "prompt_source": "somewhere"})
+    how = {"cache": tmp_path / "answers.sqlite", "prompt": str(folders / "plain.yaml")}
+    whole = load_judge(spec, **how).prompt
+    printed = PublishedPrompt("mine", "s", "Mine", "", "table 1", "judge", (), whole.wording, whole.layout)
+    monkeypatch.setattr("toolkit.published.paper_prompts.published_prompts", lambda: {"mine": printed})
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+    judge = load_judge(spec, **how)
+    assert (judge.facts()["prompt_of"], judge.remark()) == ("paper (Mine, table 1)", "")
+    shown = load_judge(spec, **how, shots=[Shot("a bird", "bird", 1)])
+    assert shown.facts()["prompt_of"] == "paper (Mine, table 1), with 1 example of the user's"
+    assert "with examples of the user's: only that wording" in shown.remark()
 
 
 def test_shots_stand_before_the_pair_of_a_model_that_is_read_by_its_logits(folders, tmp_path, home):

@@ -31,6 +31,7 @@ mine:
     place: table 1
     kind: listwise
     sha256: {whole}
+    layout: {layout}
     note: the passages are a turn of ours
     parts:
     - {{role: system, words: 2, sha256: {first}}}
@@ -51,11 +52,12 @@ def own(tmp_path, monkeypatch):
 
     def use():
         published_prompts.cache_clear()
-        digests = {"first": digest(FIRST), "second": digest(SECOND), "whole": "none"}
+        digests = {"first": digest(FIRST), "second": digest(SECOND), "whole": "none", "layout": "none"}
         write(digests)
         [(_, prompt)] = cut_prompts("mine", TEXT)
         (tmp_path / "mine-table1.yaml").write_text(yaml.safe_dump(prompt))
-        digests["whole"] = load_prompt(str(tmp_path / "mine-table1.yaml"), "listwise").wording
+        loaded = load_prompt(str(tmp_path / "mine-table1.yaml"), "listwise")
+        digests |= {"whole": loaded.wording, "layout": loaded.layout}
         write(digests)
         return prompt
 
@@ -111,14 +113,31 @@ def test_a_prompt_that_is_not_in_the_text_is_named_and_nothing_is_written(own, t
 def test_a_file_is_recognised_whatever_its_white_space_and_with_fewer_slots_than_ours(own, tmp_path):
     own()
     path = tmp_path / "mine-table1.yaml"
+    assert load_prompt(str(path), "listwise").said_of == "paper (Mine, table 1)"
     path.write_text(path.read_text().replace("among the", "among  the"))
     prompt = load_prompt(str(path), "listwise")
-    assert (prompt.said_of, prompt.published.name) == ("paper (Mine, table 1)", "mine-table1")
+    assert (prompt.said_of, prompt.published.name) == ("paper (Mine, table 1, other white space)", "mine-table1")
     assert prompt_of_folder("mine-table1", tmp_path) == str(path)
     path.write_text(path.read_text().replace("among", "in"))
     assert load_prompt(str(path), "listwise").said_of == "a file"
     with pytest.raises(ToolkitError, match="is not word by word what Mine prints"):
         prompt_of_folder("mine-table1", tmp_path)
+
+
+def test_of_two_that_differ_in_white_space_alone_a_file_is_the_one_of_its_layout_whatever_its_name(tmp_path, monkeypatch):
+    found = {
+        name: paper_prompts.PublishedPrompt(name, "s", name, "", "code", "listwise", (), "w", layout=name[0])
+        for name in ("ab", "bb")
+    }
+    monkeypatch.setattr(paper_prompts, "published_prompts", lambda: found)
+    by = paper_prompts.published_by
+    assert [by(*words).name for words in (("w", "bb", "a"), ("w", "bb", "x"), ("w", "x", "b"))] == ["ab", "bb", "bb"]
+    assert by("other") is None
+
+
+def test_what_is_between_the_ends_of_a_placeholder_is_part_of_it():
+    part = {"space": {"\n": [3]}, "slots": {"{A} … {C}": "{documents}", "{B}": "{{B}}"}}
+    assert paper_prompts._content(["see", "{A}", "{B}", "{C}", "and", "{B}"], part) == "see {documents} and {{B}}"
 
 
 def test_what_is_printed_in_braces_may_be_sent_as_it_is(tmp_path):
@@ -155,7 +174,8 @@ def test_the_registry_has_no_sentence_of_a_prompt():
             for part in prompt["parts"]:
                 assert part.keys() <= {"role", "words", "sha256", "space", "slots", "content", "each"}
                 assert len(part.get("content", "")) < 70
-                assert all(len(text) < 90 for text in part.get("slots", {}))
+                assert all(len(text.split()) < 5 for text in part.get("slots", {}))
+            assert prompt["layout"], prompt["name"]
 
 
 @shared
@@ -164,7 +184,7 @@ def test_all_prompts_of_a_paper_are_cut_out_of_its_text_and_are_what_their_diges
     text = PAPERS / f"{source}.txt"
     for prompt, path in write_prompts(source, [text], tmp_path):
         loaded = load_prompt(str(path), prompt.kind)
-        assert (loaded.wording, loaded.said_of) == (prompt.sha256, prompt.said), prompt.name
+        assert (loaded.wording, loaded.layout, loaded.said_of) == (prompt.sha256, prompt.layout, prompt.said), prompt.name
         assert prompt.kind == "build" or loaded.slots <= {slot for slots in SLOTS[prompt.kind] for slot in slots}
 
 
@@ -217,3 +237,33 @@ def test_each_command_shows_the_prompt_of_the_folder(tmp_path):
     for name, line in shown.items():
         done = tandem(*line, "--prompts", str(tmp_path), check=True)
         assert done.stdout.startswith(f"{name}.yaml (sha256 "), name
+
+
+@pytest.mark.parametrize("folder", ["", "nowhere"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        (
+            "rerank",
+            "--run",
+            "candidates",
+            "--topics",
+            "infosearch-mini",
+            "--system",
+            "rank-zephyr-7b",
+            "--recipe",
+            "infosearch",
+        ),
+        ("rerank", "--system", "followir-7b", "--recipe", "infosearch", "--show-prompt"),
+        ("judge", "x.trec", "--judge", "gpt-4-0613-judge"),
+        ("expand", "topics", "--from", "gpt-4-0613-expander", "--topics", "berds-mini", "--output", "q.jsonl"),
+        ("expand", "prompt", "gpt-4-0613-expander"),
+        ("reproduce", "infosearch", "--dry-run"),
+    ],
+    ids=" ".join,
+)
+def test_a_folder_of_prompts_that_is_not_there_is_one_clear_line(command, folder):
+    """An empty name, as of a variable that is not set, is no way to say that ours are sent."""
+    done = tandem(*command, "--prompts", folder)
+    shown = folder or "''"
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"error: no folder {shown}")

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import time
 import zipfile
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from toolkit.published.paper_tables import papers
 from toolkit.reproduce import Reproduction, row_scores
 from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, NOT_RUN, compared, state_of
 from toolkit.reproduce.dry_run import _memory, speed
+from toolkit.reproduce.packed import manifest_of
 from toolkit.reproduce.row_files import RowFiles
 from toolkit.reproduce.table_rows import tables_of
 
@@ -226,6 +228,27 @@ def test_the_speed_of_the_machine_is_measured_once(home, monkeypatch):
     monkeypatch.setattr("toolkit.reproduce.dry_run.time.perf_counter", lambda: pytest.fail("measured again"))
     assert speed() == first > 0
     speed.cache_clear()
+
+
+def test_the_speed_of_the_machine_is_measured_anew_after_a_week(home):
+    speed.cache_clear()
+    speed()
+    [file] = (home / "speed").iterdir()
+    file.write_text("1.0")
+    for days, known in ((6, True), (8, False)):
+        os.utime(file, (time.time() - days * 86400,) * 2)
+        speed.cache_clear()
+        assert (speed() == 1) == known
+    speed.cache_clear()
+
+
+def test_the_prompts_of_a_paper_are_not_packed(place):
+    out = place / "reproduced-infosearch"
+    (out / "prompts").mkdir(parents=True)
+    (out / "prompts" / "infosearch-table16.yaml").write_text("kind: listwise")
+    (out / "a.trec").touch()
+    (out / "a.trec.yaml").touch()
+    assert manifest_of(out, "infosearch")["files"].keys() == {"a.trec", "a.trec.yaml"}
 
 
 @pytest.mark.parametrize("paper", papers())

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from command import tandem
 from endpoint import Script, serving, shown
 from published_layout import write_infosearch
@@ -13,8 +14,8 @@ from toolkit import benchmarks, registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.yaml_json import read_yaml
 from toolkit.published.paper_prompts import write_prompts
-from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, OTHER_PROMPT
-from toolkit.reproduce.row_prompts import Sent, is_another, sent, whose
+from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, OTHER_PROMPT, Compared, claims_csv, claims_of
+from toolkit.reproduce.row_prompts import Sent, as_recorded, is_another, sent, whose
 from toolkit.reproduce.table_rows import tables_of
 
 PAPERS = Path(__file__).resolve().parents[3] / "shared" / "papers"
@@ -58,6 +59,59 @@ def test_a_number_rests_on_the_least_published_of_its_prompts():
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("a file", ("other", "other")),
+        ("paper (Mine, table 1), with 2 examples of the user's", ("other", "other")),
+        ("ours, with 1 example of the user's", ("other", "other")),
+        ("paper (Mine, table 1, other white space)", ("paper", "other")),
+        ("model (Mine, code)", ("model", "model")),
+    ],
+)
+def test_what_a_user_made_of_a_prompt_is_no_papers_and_gives_a_trained_model_no_verdict(said, found):
+    untrained, trained = (Sent("s", said, "0", trained=trained) for trained in (False, True))
+    assert (whose([untrained]), whose([trained])) == found
+    assert not is_another([untrained])
+    assert is_another([trained]) == (found[1] == "other")
+    assert whose([untrained, Sent("t", "ours", "")]) == ("other" if found[0] == "other" else "ours")
+
+
+PLANNED = Sent("s", "paper (Mine, table 1)", "1", file="p.yaml", trained=True)
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"prompt": "mine.yaml", "prompt_sha256": "0", "prompt_of": "a file"}, "a file"),
+        ({"prompt": "ours", "prompt_name": "listwise.v1", "prompt_sha256": "0"}, "ours"),  # before records had prompt_of
+        ({"prompt": "judge-support.v1", "prompt_sha256": "0"}, "ours"),
+        ({"prompt": "pointwise-monot5.v1", "prompt_sha256": "0"}, "model"),
+        ({"prompt": "mine.yaml", "prompt_sha256": "0"}, "a file"),
+        ({"prompt": "p.yaml", "prompt_sha256": "1"}, "paper (Mine, table 1)"),
+        ({}, "paper (Mine, table 1)"),  # it was sent none
+    ],
+)
+def test_a_record_says_what_was_sent_whatever_would_be_sent_now(tmp_path, step, said):
+    (tmp_path / "a.trec").touch()
+    (tmp_path / "a.trec.yaml").write_text(yaml.safe_dump({"method": {"reranking": [{"name": "s", **step}]}}))
+    [sent_then] = as_recorded([PLANNED], [tmp_path / "a.trec", tmp_path / "a.qrels"])
+    assert sent_then.said == said
+
+
+def test_claims_rest_on_no_number_from_another_prompt_and_say_how_many_are_left_out():
+    cells = [Compared(cell, row, cell.value, AGREES) for row in tables_of("infosearch").rows for cell in row.cells]
+    claims = {claim.id: (holds, claim.note) for claim, holds in claims_of("infosearch", cells)}
+    count = sum(each.is_another for each in cells)
+    assert count
+    assert claims["infosearch-rankzephyr"] == (None, f"by WISE and SICR; {count} numbers from another prompt are left out")
+    assert not any("left out" in note for holds, note in claims.values() if holds is False and "RankZephyr" not in note)
+    lines = claims_csv(claims_of("infosearch", cells))
+    assert f"{count} numbers from another prompt are left out" in lines
+    of_others = [each for each in cells if not each.is_another]
+    assert not any("left out" in claim.note for claim, _ in claims_of("infosearch", of_others))
+
+
 def test_models_that_were_trained_on_a_prompt_are_named():
     trained = {name for name, spec in registry.systems().items() if spec.parameters.get("trained_on_prompt")}
     assert trained == {
@@ -87,8 +141,8 @@ def test_without_the_prompt_that_a_model_was_trained_on_there_is_no_verdict(plac
     assert {row["state"] for row in compared("gpt-4o")} <= VERDICTS  # it was not trained on one
     assert record("rank-zephyr-7b")["prompt_of"] == "ours"
     counts = done.stdout[done.stdout.index("cells by prompt") :].splitlines()
-    assert counts[1].split() == ["table", "paper", "model", "ours", "none"]
-    assert counts[3].split() == ["2", "0", "0", str(len(rows) + len(compared("gpt-4o"))), "0"]
+    assert counts[1].split() == ["table", "paper", "model", "ours", "other", "none"]
+    assert counts[3].split() == ["2", "0", "0", str(len(rows) + len(compared("gpt-4o"))), "0", "0"]
 
 
 @shared
@@ -114,6 +168,20 @@ def test_a_folder_of_prompts_is_sent_said_of_each_cell_and_made_anew(place, prom
     assert rows
     assert {row["prompt"] for row in rows} == {"paper"}
     assert all("prompt: paper (InfoSearch, table 16)" in row["known"] for row in rows)
+
+
+@shared
+def test_white_space_counts_to_a_model_that_was_trained_on_a_prompt_and_to_no_other(prompts):
+    file = prompts / "infosearch-table16.yaml"
+    content = read_yaml(file)
+    for turn in (turn for entry in content["turns"] for turn in entry.get("each", [entry])):
+        turn["content"] = " ".join(turn["content"].split())
+    file.write_text(yaml.safe_dump(content))
+    rows = {row.system.name: row for row in tables_of("infosearch", prompts=str(prompts)).rows if row.cells}
+    for name, found in (("rank-zephyr-7b", ("other", True)), ("gpt-4o", ("paper", False))):
+        row = rows[name]
+        assert (whose(row.sent), is_another(row.sent)) == found
+        assert row.sent_to(name).said == "paper (InfoSearch, table 16, other white space)"
 
 
 @shared

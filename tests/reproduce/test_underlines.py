@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,9 +11,11 @@ import pytest
 from toolkit.evaluate import comparison, evaluate
 from toolkit.evaluate.judgments import from_benchmark
 from toolkit.formats import read_run
+from toolkit.published import paper_tests
 from toolkit.reproduce import Outcome, Reproduction, row_scores
 from toolkit.reproduce.compared_cells import compared, to_csv
 from toolkit.reproduce.comparison_page import render
+from toolkit.reproduce.row_prompts import Sent
 
 RUNS = Path(__file__).resolve().parents[2] / "runs" / "baselines"
 SYSTEMS = {
@@ -57,6 +60,26 @@ def test_every_number_is_tested_against_the_best_of_its_column_as_the_paper_test
                 change = changes[tags[each.row.system.name], group, each.cell.ours.mode or "paired", measure]
                 assert each.tested.p == pytest.approx(change.p, nan_ok=True)
                 assert each.tested.is_similar == (not change.p < 0.05)
+
+
+def test_a_number_from_another_prompt_is_nobodys_best(tested):
+    reproduction, cells, _ = tested
+    best = next(each for each in cells if each.tested.first)
+    system = best.row.system.name
+    sent = (Sent(system, "ours", "", trained=True),)
+    others = [
+        each._replace(row=replace(each.row, sent=sent), tested=paper_tests.Tested())
+        if each.row and each.row.system.name == system
+        else each
+        for each in cells
+    ]
+    tables = reproduction.tables
+    files = SimpleNamespace(tables=tables, path=lambda row: RUNS / f"mfollowir-mini.{SYSTEMS[row.system.name]}.v2.trec.gz")
+    again = row_scores.underlined(files, others)
+    assert {each.tested for each in again if each.row and each.row.system.name == system} == {paper_tests.Tested()}
+    named = {each.tested.best for each in again if each.tested.best}
+    assert named
+    assert system not in named
 
 
 def test_the_page_underlines_what_is_not_told_from_the_best_and_the_file_has_p(tested):

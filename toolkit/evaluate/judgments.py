@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -221,7 +222,7 @@ def _judges(sources: Sequence[Source]) -> tuple[str, ...]:
 def _wording_notes(sources: Sequence[Source]) -> Iterator[str]:
     """Where a judge was asked in other words than those that the published judgments were made with, or may have been."""
     for file, report in _judging(sources):
-        if "prompt_source" in report and not str(report.get("prompt_of")).startswith(("paper (", "model (")):
+        if "prompt_source" in report and not re.fullmatch(r"(paper|model) \(.*\)", str(report.get("prompt_of"))):
             prompt = f"our {report.get('prompt_name')}" if report.get("prompt") == "ours" else report.get("prompt")
             yield (
                 f"{file}: {report.get('name')} was asked by {prompt}; the published wording is in {report['prompt_source']}, "

@@ -37,6 +37,7 @@ class PublishedPrompt:
     kind       of prompts, see `toolkit.models.llm.prompts`
     parts      in their order: {role, words, sha256, space, slots}, found one by one; {role, content} and {each} are ours
     sha256     of its messages, slots and all, see `wording_sha256`
+    layout     the same with the white space of its file
     otherwise  the name of one that may stand for it
     note       what is ours in it, or what the place leaves out
     """
@@ -49,6 +50,7 @@ class PublishedPrompt:
     kind: str
     parts: tuple[Mapping[str, Any], ...]
     sha256: str
+    layout: str = ""
     whose: str = PAPER
     otherwise: str = ""
     note: str = ""
@@ -81,15 +83,15 @@ def published_prompts() -> Mapping[str, PublishedPrompt]:
     return {each.name: each for each in found}
 
 
-def published_by(digest: str, name: str = "") -> PublishedPrompt | None:
-    """The published prompt of a digest, by preference that of a name, for some differ in white space alone."""
+def published_by(digest: str, name: str = "", layout: str = "") -> PublishedPrompt | None:
+    """The published prompt of a digest, by preference that of a layout, then of a name: some differ in white space alone."""
     found = [each for each in published_prompts().values() if each.sha256 == digest]
-    return next((each for each in found if each.name == name), found[0] if found else None)
+    return max(found, key=lambda each: (each.layout == layout, each.name == name), default=None)
 
 
-def wording_sha256(messages: Iterable[tuple[str, str]]) -> str:
-    """Of (role, content), slots in braces, without what layouts add or lose, see `_plain`."""
-    normal = [[role, _plain(" ".join(content.split()))] for role, content in messages]
+def wording_sha256(messages: Iterable[tuple[str, str]], *, layout: bool = False) -> str:
+    """Of (role, content), slots in braces, without what layouts add or lose, see `_plain`; `layout`: with white space."""
+    normal = [[role, _plain(content if layout else " ".join(content.split()))] for role, content in messages]
     return hashlib.sha256(json.dumps(normal, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -163,7 +165,7 @@ def _content(words: Sequence[str], part: Mapping[str, Any]) -> str:
     """The words with the white space of the prompt between them, and our slots for its placeholders."""
     space = {place: white for white, places in part.get("space", {}).items() for place in places}
     text = words[0] + "".join(space.get(place, " ") + word for place, word in enumerate(words[1:], 1))
-    if slots := part.get("slots"):
-        printed = "|".join(re.escape(each).replace(r"\ ", r"\s+") for each in slots)
-        text = re.sub(printed, lambda match: slots[" ".join(match[0].split())], text)
+    if slots := part.get("slots"):  # … stands for whatever is between its ends
+        printed = "|".join("(" + re.escape(each).replace(r"\ ", r"\s+").replace("…", ".*?") + ")" for each in slots)
+        text = re.sub(printed, lambda match: [*slots.values()][match.lastindex - 1], text, flags=re.DOTALL)
     return text + space.get(len(words), "")

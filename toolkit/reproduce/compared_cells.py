@@ -68,6 +68,11 @@ class Compared(NamedTuple):
         return whose(self.row.sent) if self.row else ""
 
     @property
+    def is_another(self) -> bool:
+        """Whether it rests on another prompt than a model was trained on: no verdict follows from it."""
+        return bool(self.row) and is_another(self.row.sent)
+
+    @property
     def shown(self) -> str:
         """Ours, as the paper would print it."""
         if self.value is None:
@@ -200,13 +205,26 @@ def prompts_table(cells: Sequence[Compared]) -> Table:
 def claims_of(paper: str, cells: Iterable[Compared]) -> list[tuple[Claim, bool | None]]:
     """What a paper claims in general, over our numbers in the cells of its tables; None where numbers are missing.
 
-    Of two systems that stand for one printed row, the first counts.
+    Of two systems that stand for one printed row, the first counts. What another prompt gave is left out; the note of a claim
+    that comes out otherwise for that says so.
     """
+    numbers = [each for each in cells if each.value is not None]
+    own = [each for each in numbers if not each.is_another]
+    left_out = f"{len(numbers) - len(own)} numbers from another prompt are left out"
+    every, found = (outcomes(paper, _first_numbers(among)) for among in (numbers, own))
+    return [
+        (claim if holds is before else claim._replace(note="; ".join(filter(None, (claim.note, left_out)))), holds)
+        for (claim, holds), (_, before) in zip(found, every, strict=True)
+        if claim.general
+    ]
+
+
+def _first_numbers(cells: Iterable[Compared]) -> list[Cell]:
+    """Ours, one a place of the paper's tables."""
     ours: dict[tuple, Cell] = {}
     for each in cells:
-        if each.value is not None:
-            ours.setdefault(_key(each.cell), each.cell._replace(value=each.value, printed="", note="", inconsistent=()))
-    return [(claim, holds) for claim, holds in outcomes(paper, list(ours.values())) if claim.general]
+        ours.setdefault(_key(each.cell), each.cell._replace(value=each.value, printed="", note="", inconsistent=()))
+    return list(ours.values())
 
 
 def claims_table(claims: Sequence[tuple[Claim, bool | None]]) -> Table:
@@ -217,8 +235,8 @@ def claims_table(claims: Sequence[tuple[Claim, bool | None]]) -> Table:
 
 def claims_csv(claims: Sequence[tuple[Claim, bool | None]]) -> str:
     """A line a claim."""
-    heads = ("id", "section", "claim", "holds", "holds over the paper's tables")
-    rows = [(claim.id, claim.section, claim.claim, SAID[holds], SAID[claim.holds]) for claim, holds in claims]
+    heads = ("id", "section", "claim", "holds", "holds over the paper's tables", "note")
+    rows = [(claim.id, claim.section, claim.claim, SAID[holds], SAID[claim.holds], claim.note) for claim, holds in claims]
     return tabular.to_csv(heads, [dict(zip(heads, row, strict=True)) for row in rows])
 
 

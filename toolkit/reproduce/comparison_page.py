@@ -28,6 +28,7 @@ from toolkit.reproduce.compared_cells import (
 from toolkit.reproduce.dry_run import unmade_places
 from toolkit.reproduce.made_files import Made, made
 from toolkit.reproduce.row_commands import commands
+from toolkit.reproduce.row_prompts import OTHER, WHOSE
 from toolkit.reproduce.table_rows import change_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 SIGNS = {AGREES: "=", NEAR: "≈", DIFFERS: "≠", OTHER_PROMPT: "≟", NOT_PRINTED: "·", NOT_RUN: "–"}
 LEVELS = ("group", "mode", "measure")  # of a table's columns
+PROMPTS = {name: "a file or examples of the user's" if name == OTHER else name for name in WHOSE}
 FILLED = 0.5  # a table less full than this has its modes down, not across
 
 
@@ -92,7 +94,8 @@ def _meanings(tolerance: float) -> dict[str, str]:
         AGREES: "to the printed digits",
         NEAR: f"within {100 * tolerance:g} points (of a count or rank: {100 * tolerance:g} % of it)",
         DIFFERS: "further than that",
-        OTHER_PROMPT: "from a model that was trained on one prompt and sent another: no verdict",
+        OTHER_PROMPT: "from a model that was trained on a prompt, and was sent neither the prompt that the paper prints nor "
+        "the one it was trained on: no verdict",
         NOT_PRINTED: "of a figure that prints no number",
         NOT_RUN: "there is no number of ours; a note says why",
     }
@@ -123,7 +126,9 @@ def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
         "below": below,
         "overall": _points(mean_difference(cells)),
         "states": _states(cells),
-        "prompts": [f"{name} {count:,}" for counts in by_prompt(cells).values() for name, count in counts.items() if count],
+        "prompts": [
+            f"{PROMPTS[name]} {count:,}" for counts in by_prompt(cells).values() for name, count in counts.items() if count
+        ],
         "notes": list(notes),
         "scales": _scales(cells),
         "tested": any(each.tested.best for each in cells),
@@ -252,7 +257,7 @@ def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: 
             "scale": "" if cell.scale == "number" else cell.scale,
             "known": _known(each),
             "tried": _tried(each),
-            "prompt": each.prompt,
+            "prompt": PROMPTS.get(each.prompt, ""),
             "best": each.tested.said(cell.kind),
             "note": cell.note,
         },

@@ -114,4 +114,6 @@ def _problems(files: Mapping[str, str], here: Mapping[str, Any], opened: Callabl
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+    """What was made: of YAML the records alone, each beside its file, for a paper's prompts may lie in the folder, too."""
+    found = [path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES and path.is_file()]
+    return [path for path in found if path.suffix != ".yaml" or path.with_suffix("").exists()]

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.specs import SystemSpec
+from toolkit.core.yaml_json import read_yaml
 from toolkit.models.llm import load_prompt
-from toolkit.models.llm.prompts import OURS, prompt_of_folder
+from toolkit.models.llm.prompts import FILE, OF_USER, OTHER_SPACE, OURS, PROMPTS, prompt_of_folder
 from toolkit.provenance import part, read_record
 from toolkit.published.paper_prompts import MODEL, PAPER
 
 KINDS = {"listwise": "listwise", "yes-no": "pointwise", "monot5": "pointwise", "judge": "judge", "expander": "expander"}
-NONE = "none"  # of systems that are sent no prompt
-WHOSE = (PAPER, MODEL, OURS, NONE)
+OTHER, NONE = "other", "none"  # a file or examples of the user's; of systems that are sent no prompt
+WHOSE = (PAPER, MODEL, OURS, OTHER, NONE)
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,9 @@ class Sent:
 
     @property
     def whose(self) -> str:
-        """One of WHOSE."""
-        return self.said.partition(" (")[0]
+        """One of WHOSE. To a model that was trained on a prompt, white space counts."""
+        changed = OF_USER in self.said or (self.trained and OTHER_SPACE in self.said)
+        return next((each for each in (PAPER, MODEL, OURS) if self.said.startswith(each) and not changed), OTHER)
 
 
 def sent(spec: SystemSpec, folder: str, kind: str = "") -> Sent | None:
@@ -71,13 +74,13 @@ def remarks(prompts: Iterable[Sent], system: str) -> list[str]:
 
 
 def whose(prompts: Iterable[Sent]) -> str:
-    """Whose prompt a number rests on: of several, ours before a paper's before a model's own, which is the system itself."""
+    """Whose prompt a number rests on: of several, the user's before ours, a paper's, and a model's own, which is the system."""
     found = {each.whose for each in prompts}
-    return next((each for each in (OURS, PAPER, MODEL) if each in found), NONE)
+    return next((each for each in (OTHER, OURS, PAPER, MODEL) if each in found), NONE)
 
 
 def is_another(prompts: Iterable[Sent]) -> bool:
-    """Whether one of the systems was trained on a prompt that it was not sent."""
+    """Whether one of the systems was trained on a prompt, and sent neither that nor the one that the paper prints."""
     return any(each.trained and each.whose not in (PAPER, MODEL) for each in prompts)
 
 
@@ -85,8 +88,20 @@ def as_recorded(prompts: Collection[Sent], files: Iterable[Path]) -> tuple[Sent,
     """What was sent, as the records of files say, which may be of another time: others of the folder, or ours."""
     records = [record for record in map(read_record, files) if record]
     lists = [steps for record in records for steps in part(record, "method").values() if isinstance(steps, list)]
-    said = {step.get("name"): step for steps in lists for step in steps if isinstance(step, Mapping) and "prompt_of" in step}
+    found = {step.get("name"): step for steps in lists for step in steps if isinstance(step, Mapping) and "prompt" in step}
     return tuple(
-        replace(each, said=said[each.system]["prompt_of"], file="", lacks="") if each.system in said else each
+        replace(each, said=_said(found[each.system], each), file="", lacks="") if each.system in found else each
         for each in prompts
     )
+
+
+def _said(step: Mapping[str, Any], planned: Sent) -> str:
+    """Whose prompt a step of a record was sent. Older records do not say it: their names and digests do."""
+    if "prompt_of" in step:
+        return str(step["prompt_of"])
+    if step.get("prompt_sha256") == planned.sha256:
+        return planned.said
+    if step["prompt"] == OURS:
+        return OURS
+    registered = PROMPTS / f"{step['prompt']}.yaml"
+    return read_yaml(registered).get("whose", OURS) if registered.is_file() else FILE

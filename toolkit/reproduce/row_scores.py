@@ -99,9 +99,10 @@ def _labelled_pairs(topics: str) -> list[tuple[tuple[str, str, str], int]]:
 
 
 def underlined(files: RowFiles, cells: Sequence[Compared]) -> list[Compared]:
-    """The cells, each that has our number with what the paper's test says of it beside the best of its column and kind."""
+    """The cells, our numbers (but those from another prompt) with what the test says beside the best of column and kind."""
     tests = files.tables.tests
-    places = [place for place, each in enumerate(cells) if each.cell.measure in tests and each.row and each.value is not None]
+    with_ours = [place for place, each in enumerate(cells) if each.row and each.value is not None and not each.is_another]
+    places = [place for place in with_ours if cells[place].cell.measure in tests]
     ours = [cells[place] for place in places]
     run_of = functools.cache(lambda name: read_run(files.path(files.tables.row(name))))  # the best of a column meets all others
     of_topics = {

@@ -11,6 +11,7 @@ from toolkit.models.judges.judge_settings import Settings
 from toolkit.models.llm import LLM, Answer, Prompt, Request
 from toolkit.models.llm.estimate import longest_that_fits
 from toolkit.models.llm.messages import Message, Usage
+from toolkit.models.llm.prompts import OF_USER
 
 YES, NO = "Yes", "No"
 BEGINNINGS, END = ("yes", "true", "entail"), "yes"
@@ -169,9 +170,10 @@ class Judge:
     def remark(self) -> str:
         """What is to be said before its judgments are set beside published ones; empty where nothing is."""
         source = self.spec.parameters.get("prompt_source")
-        if not (self.prompt and source) or self.prompt.published:
+        if not (self.prompt and source) or (self.prompt.published and not self.prompt.shots):
             return ""
         whose = f"is our {self.prompt.name}" if self.prompt.ours else f"is {self.prompt.name}, taken as it is"
+        whose += f", with examples {OF_USER}" if self.prompt.shots else ""
         return (
             f"{self.spec.name} was trained or run with the wording published in {source}; the prompt here {whose}: "
             "only that wording's judgments compare with published numbers"

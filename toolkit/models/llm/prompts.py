@@ -29,6 +29,8 @@ PROMPTS = FOLDER / "prompts"
 KEYS = {"kind", "description", "source", "turns", "whose"}
 SLOT = re.compile(r"\{(\{\w+\})\}|\{(\w+)\}")  # what is sent in braces, or a slot
 OURS = "ours"  # whose a prompt of the registry is, unless its file says `model`
+FILE = "a file"  # whose a prompt is that nobody has published
+OTHER_SPACE, OF_USER = "other white space", "of the user's"  # how what is sent differs from what was published
 ROLES = ("system", "user", "assistant")
 # kind -> its slots, and those of a turn under `each`; all of them have to occur
 SLOTS = {
@@ -103,19 +105,30 @@ class Prompt:
     @cached_property
     def wording(self) -> str:
         """SHA-256 of what is sent, slots and all, without shots and whatever its white space, see `wording_sha256`."""
+        return self._sha256_sent(layout=False)
+
+    @cached_property
+    def layout(self) -> str:
+        """The same, with its white space."""
+        return self._sha256_sent(layout=True)
+
+    def _sha256_sent(self, *, layout: bool) -> str:
         slots = {slot: f"{{{slot}}}" for slot in self.slots}
         messages = replace(self, shots=()).messages(slots, [{}])
-        return wording_sha256((turn["role"], turn["content"]) for turn in messages)
+        return wording_sha256(((turn["role"], turn["content"]) for turn in messages), layout=layout)
 
     @property
     def published(self) -> PublishedPrompt | None:
         """The prompt of a paper, or of a model's authors, that this is word by word; None for any other."""
-        return published_by(self.wording, self.name.removesuffix(".yaml"))
+        return published_by(self.wording, self.name.removesuffix(".yaml"), self.layout)
 
     @property
     def said_of(self) -> str:
-        """Whose it is: `paper (InfoSearch, table 16)`, `model`, `ours`, or `a file`, which nobody has published."""
-        return self.published.said if self.published else self.whose if self.ours else "a file"
+        """Whose it is: `paper (InfoSearch, table 16)`, `model`, `ours`, or FILE; and what of it is another than published."""
+        said = self.whose if self.ours else FILE
+        if printed := self.published:
+            said = printed.said if printed.layout == self.layout else f"{printed.said[:-1]}, {OTHER_SPACE})"
+        return f"{said}, with {len(self.shots)} example{'s' * (len(self.shots) > 1)} {OF_USER}" if self.shots else said
 
     @property
     def sha256(self) -> str:
@@ -151,11 +164,13 @@ def slot_problems(prompt: Prompt, filled: Sequence[str]) -> list[str]:
 def prompt_of_folder(name: str, folder: str | Path) -> str | None:
     """The file that a folder of published prompts has for one of them, or for what may stand for it; None where it has neither.
 
-    Raises ToolkitError for a name that there is not, and for a file that is not word by word what was published.
+    Raises ToolkitError for a name or a folder that there is not, and for a file that is not word by word what was published.
     """
     prompts = published_prompts()
     if name not in prompts:
         raise ToolkitError(f"no published prompt {name!r}", f"{did_you_mean(name, prompts)}known: {', '.join(prompts)}")
+    if not (str(folder) and Path(folder).is_dir()):
+        raise ToolkitError(f"no folder {str(folder) or repr('')}", "`tandem published prompts` makes one of a text of the paper")
     if (path := prompts[name].path(folder)) is None:
         return None
     printed = prompts[path.stem]
@@ -168,9 +183,9 @@ def prompt_of_folder(name: str, folder: str | Path) -> str | None:
 def chosen_prompt(spec: SystemSpec, prompt: str | None, folder: str | Path | None) -> str | None:
     """What `--prompt` or `--prompts` chooses for a system: a name or a file; None for its own.
 
-    Raises ToolkitError where both are given, and where the folder has no file for the system.
+    Raises ToolkitError where both are given, where the folder is not there, and where it has no file for the system.
     """
-    if not folder:
+    if folder is None:
         return prompt
     if prompt:
         raise ToolkitError("--prompt and --prompts are both given", "one file for this system, or a folder of published ones")
