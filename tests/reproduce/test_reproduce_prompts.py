@@ -13,7 +13,7 @@ from published_layout import write_infosearch
 from toolkit import benchmarks, registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.yaml_json import read_yaml
-from toolkit.published.paper_prompts import write_prompts
+from toolkit.published.paper_prompts import published_prompts, write_prompts
 from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, OTHER_PROMPT, Compared, claims_csv, claims_of
 from toolkit.reproduce.row_prompts import Sent, as_recorded, is_another, sent, whose
 from toolkit.reproduce.table_rows import tables_of
@@ -117,6 +117,15 @@ def test_models_that_were_trained_on_a_prompt_are_named():
     assert trained == {
         *("followir-7b", "rank-zephyr-7b", "rank-vicuna-7b", "berds-mistral-evaluator", "berds-mistral-evaluator-lora")
     }
+
+
+def test_the_prompt_of_a_paper_is_sent_to_a_model_that_learned_another_in_that_papers_rows_alone():
+    trained = {name: spec for name, spec in registry.systems().items() if spec.parameters.get("trained_on_prompt")}
+    prompts = published_prompts()
+    for name, spec in trained.items():
+        own = prompts[spec.parameters["published_prompt"]]
+        for prompt in filter(None, (own, prompts.get(own.otherwise))):
+            assert prompt.whose == "model" or spec.printed.keys() <= {prompt.source}, name
 
 
 def test_every_table_of_berds_rests_on_a_judge_that_was_trained_on_a_prompt():
