@@ -16,8 +16,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.report.collect import collect
 from toolkit.report.latex_output import COLUMN, PAGE, layout, to_latex
 from toolkit.report.latex_widths import em, lines
-from toolkit.report.make_report import report, to_text
-from toolkit.report.make_report import to_csv, to_markdown
+from toolkit.report.make_report import report, to_csv, to_markdown, to_text
 from toolkit.report.text_table import BEST, DAGGER, OF_KIND, WORSE, Block, Head, Table, score, styled, transposed, words
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -67,7 +67,9 @@ class Reproduction:
         prompts: str | Path | None = None,
     ):
         if prompts is not None and not (str(prompts) and Path(prompts).is_dir()):
-            raise ToolkitError(f"no folder {str(prompts) or repr('')}", "`tandem published prompts` makes one of a text of the paper")
+            raise ToolkitError(
+                f"no folder {str(prompts) or repr('')}", "`tandem published prompts` makes one of a text of the paper"
+            )
         self.tables: Tables = tables_of(paper, tables, systems, indexes, str(prompts or ""))
         self.output = Path(output or f"reproduced-{paper}")
         if self.output.exists() and not self.output.is_dir():

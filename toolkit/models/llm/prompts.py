@@ -170,7 +170,9 @@ def prompt_of_folder(name: str, folder: str | Path) -> str | None:
     if name not in prompts:
         raise ToolkitError(f"no published prompt {name!r}", f"{did_you_mean(name, prompts)}known: {', '.join(prompts)}")
     if not (str(folder) and Path(folder).is_dir()):
-        raise ToolkitError(f"no folder {str(folder) or repr('')}", "`tandem published prompts` makes one of a text of the paper")
+        raise ToolkitError(
+            f"no folder {str(folder) or repr('')}", "`tandem published prompts` makes one of a text of the paper"
+        )
     if (path := prompts[name].path(folder)) is None:
         return None
     printed = prompts[path.stem]
