@@ -73,6 +73,7 @@ LINES = {
     "build status": ["mine"],
     "build check": ["infosearch-mini-format"],
     "build review status": ["mine"],
+    "published prompts": ["infosearch"],
     "measures list": [],
     "measures show": ["WISE"],
     "measures axioms": [],

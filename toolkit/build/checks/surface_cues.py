@@ -163,17 +163,21 @@ class Scored(NamedTuple):
     folds: np.ndarray
 
 
-def held_out_scores(sample: Sample) -> Scored:
+def held_out_scores(sample: Sample, kind: str = "", seed: int = SEED) -> Scored:
     """Each item scored by a classifier that saw no document of its core query.
 
     Logistic regression on counts (standardised) and n-grams (by inverse document frequency, rows of unit length).
+
+    kind  of features that it sees (one of `surface_features.KINDS`); all of them without
+    seed  which core queries are held out together
     """
-    folds = folds_of(sample.items)
+    seen = sample.features.of_kind(kind) if kind else sample.features
+    folds = folds_of(sample.items, seed)
     scores = np.zeros(len(folds))
     for fold in np.unique(folds):
         held_out = folds == fold
         if len(set(sample.positive[~held_out].tolist())) == 2:
-            scores[held_out] = _fitted_scores(sample.features, sample.positive, ~held_out, held_out)
+            scores[held_out] = _fitted_scores(seen, sample.positive, ~held_out, held_out)
     return Scored(scores, folds)
 
 
@@ -194,9 +198,13 @@ def _fitted_scores(seen: Features, positive: np.ndarray, train: np.ndarray, test
     from sklearn.preprocessing import StandardScaler
 
     counts, terms, _ = seen
-    columns = [csr_matrix(StandardScaler().fit(counts[train]).transform(counts))]
+    columns = []
+    if counts.shape[1]:
+        columns.append(csr_matrix(StandardScaler().fit(counts[train]).transform(counts)))
     if terms.shape[1]:
         columns.append(TfidfTransformer().fit(terms[train]).transform(terms))
+    if not columns:  # no feature of this kind is in two texts: nothing can be learnt
+        return np.zeros(int(test.sum()))
     matrix = hstack(columns, format="csr")
     # of few documents with many features the dual problem is solved in a tenth of the time
     how = {"solver": "liblinear", "dual": True, "max_iter": 10_000, "random_state": 0}

@@ -1,5 +1,7 @@
 """What can be seen of a text without reading it: length, punctuation, its first word, n-grams of words and of characters."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -61,10 +63,23 @@ COUNTS: dict[str, Callable[[str], float]] = {
 }
 
 
+LENGTH, PUNCTUATION, FIRST_WORDS, NGRAMS = "length", "punctuation", "first words", "n-grams"
+KINDS = (LENGTH, PUNCTUATION, FIRST_WORDS, NGRAMS)
+FIRST_WORD = "first word"  # how names of features begin that are one
+OF_WORDS = ("letters a word", "words a sentence", "repeated words")  # counts that tell of the words, as n-grams do
+
+
+def kind_of(name: str) -> str:
+    """Which of `KINDS` a feature is of, by its name."""
+    if name in COUNTS and name not in OF_WORDS:
+        return LENGTH if name in ("words", "characters") else PUNCTUATION
+    return FIRST_WORDS if name.startswith(FIRST_WORD) else NGRAMS
+
+
 class Features(NamedTuple):
     """The features of n texts.
 
-    counts  (n, len(COUNTS)) float64
+    counts  (n, len(COUNTS)) float64; of one kind, fewer
     terms   (n, t) 0 or 1: whether a text has an n-gram, or begins with a word
     names   (t,) what the columns of `terms` are: `"you can"`, `first word "the"`, `characters "ing"`
     """
@@ -72,6 +87,11 @@ class Features(NamedTuple):
     counts: np.ndarray
     terms: csr_matrix
     names: Sequence[str]
+
+    def of_kind(self, kind: str) -> Features:
+        """Those of one of `KINDS` alone, of features of all."""
+        counts, terms = ([place for place, name in enumerate(each) if kind_of(name) == kind] for each in (COUNTS, self.names))
+        return Features(self.counts[:, counts], self.terms[:, terms], [self.names[place] for place in terms])
 
 
 def features(texts: Sequence[str]) -> Features:
@@ -81,7 +101,7 @@ def features(texts: Sequence[str]) -> Features:
     shortened = [text[:LONGEST] for text in texts]
     kinds = {
         '"{}"': (CountVectorizer(ngram_range=(1, 2), token_pattern=WORD.pattern, **_COMMON), shortened),
-        'first word "{}"': (CountVectorizer(token_pattern=WORD.pattern, **_COMMON), list(map(_first_word, shortened))),
+        FIRST_WORD + ' "{}"': (CountVectorizer(token_pattern=WORD.pattern, **_COMMON), list(map(_first_word, shortened))),
         'characters "{}"': (CountVectorizer(analyzer="char_wb", ngram_range=(3, 4), **_COMMON), shortened),
     }
     matrices, names = [], []
