@@ -39,7 +39,7 @@ def _stance(messages, last):
 
 FORMS = {
     "in square brackets with >": _order,
-    "Answer Yes or No": _yes_or_no,
+    "Yes or No and nothing else": _yes_or_no,
     "Answer Perspective 1 or Perspective 2": _stance,
     "one JSON object": _perspectives,
 }
