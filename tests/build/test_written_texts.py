@@ -1,5 +1,4 @@
 import json
-import time
 from contextlib import suppress
 from xml.sax.saxutils import quoteattr
 
@@ -162,20 +161,23 @@ def test_tags_that_are_not_closed_hold_to_the_end():
 @pytest.mark.parametrize(
     "text",
     [
-        "<p>x</p><pre>" + " " * 30_000,
-        "<p>x</p>" + "<pre>" * 6_000,
-        "<p>x</p>" + "<a " * 10_000,
-        "<p>x</p>" + "<a href='x'>" * 10_000,
-        "<p>x</p>" + "<blockquote>" * 10_000 + "<pre" * 10_000,
-        "<p>x</p><blockquote>" + "\n \n" * 30_000 + "x",
-        "<pre><code>" * 5_000 + "x" + "</code></pre>" * 5_000,
+        "<p>x</p><pre>" + " " * 100_000,
+        "<p>x</p>" + "<pre>" * 50_000,
+        "<p>x</p>" + "<a " * 100_000,
+        "<p>x</p>" + "<a href='x'>" * 50_000,
+        "<p>x</p>" + "<blockquote>" * 50_000 + "<pre" * 50_000,
+        "<p>x</p><blockquote>" + "\n \n" * 50_000 + "x",
+        "<pre><code>" * 50_000 + "x" + "</code></pre>" * 50_000,
     ],
     ids=range(7),
 )
-def test_what_is_not_closed_takes_no_longer_than_its_length(text):
-    began = time.process_time()
-    split_post(text)
-    assert time.process_time() - began < 1
+@pytest.mark.timeout(60)  # what grows with the square of the length takes minutes
+def test_what_is_not_closed_is_read_in_a_time_that_grows_with_its_length(text):
+    assert "x" in split_post(text).post
+
+
+def test_a_character_reference_that_is_no_number_stays():
+    assert split_post("<p>a &amp; b</p><p>&#" + "9" * 5_000 + ";</p>").post.startswith("a & b\n\n&#999")
 
 
 @pytest.mark.parametrize(

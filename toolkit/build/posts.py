@@ -81,7 +81,7 @@ def as_markdown(text: str) -> str:
     tags = [(slash, name.lower(), *rest) for slash, name, *rest in zip(*(pieces[n::4] for n in range(4)), strict=True)]
     if not (HTML.match(text) or any(tag[:2] == ("/", "pre") for tag in tags)):
         return text.strip()
-    blocks = [("prose", [html.unescape(first)])]
+    blocks = [("prose", [_unescaped(first)])]
     code, depth, link = False, 0, (0, "")
     for slash, name, attributes, behind in tags:
         kind, block = blocks[-1]
@@ -97,14 +97,22 @@ def as_markdown(text: str) -> str:
         elif name == "a":
             if slash and link[1]:
                 block[link[0]] = "["
-                block.append(f"]({html.unescape(link[1])})")
+                block.append(f"]({_unescaped(link[1])})")
             found = HREF.search(attributes or "")
             link = (len(block), found[1] if found else "")
             block.append("")
         elif slash and name in APART:
             block.append("\n\n")
-        blocks[-1][1].append(html.unescape(behind))
+        blocks[-1][1].append(_unescaped(behind))
     return "\n\n".join(_written(kind, "".join(block)) for kind, block in blocks if any(map(str.strip, block)))
+
+
+def _unescaped(text: str) -> str:
+    """A text with its character references read; as it is where one has more digits than Python reads as a number."""
+    try:
+        return html.unescape(text)
+    except ValueError:
+        return text
 
 
 def _written(kind: str, block: str) -> str:
