@@ -20,6 +20,7 @@ from toolkit.core.scores import Score
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.jobs.engines import opened
 from toolkit.jobs.planned_runs import Failure, make_run, recorded
+from toolkit.models.llm.prompts import check_prompts_folder
 from toolkit.provenance import is_recorded, read_record
 from toolkit.published.claims import Claim
 from toolkit.reproduce.compared_cells import Compared, claims_csv, claims_of, compared, to_csv
@@ -66,10 +67,8 @@ class Reproduction:
         asking: dict[str, Any] | None = None,
         prompts: str | Path | None = None,
     ):
-        if prompts is not None and not (str(prompts) and Path(prompts).is_dir()):
-            raise ToolkitError(
-                f"no folder {str(prompts) or repr('')}", "`tandem published prompts` makes one of a text of the paper"
-            )
+        if prompts is not None:
+            check_prompts_folder(prompts)
         self.tables: Tables = tables_of(paper, tables, systems, indexes, str(prompts or ""))
         self.output = Path(output or f"reproduced-{paper}")
         if self.output.exists() and not self.output.is_dir():

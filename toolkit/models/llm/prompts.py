@@ -161,6 +161,13 @@ def slot_problems(prompt: Prompt, filled: Sequence[str]) -> list[str]:
     return list(_slot_problems(set(prompt.slots), () if prompt.published else filled, filled))
 
 
+def check_prompts_folder(folder: str | Path) -> None:
+    """Raise ToolkitError where there is no folder of that name; an empty name is none, and not this one."""
+    if not (str(folder) and Path(folder).is_dir()):
+        hint = "`tandem published prompts` makes one of a text of the paper"
+        raise ToolkitError(f"no folder {str(folder) or repr('')}", hint)
+
+
 def prompt_of_folder(name: str, folder: str | Path) -> str | None:
     """The file that a folder of published prompts has for one of them, or for what may stand for it; None where it has neither.
 
@@ -169,10 +176,7 @@ def prompt_of_folder(name: str, folder: str | Path) -> str | None:
     prompts = published_prompts()
     if name not in prompts:
         raise ToolkitError(f"no published prompt {name!r}", f"{did_you_mean(name, prompts)}known: {', '.join(prompts)}")
-    if not (str(folder) and Path(folder).is_dir()):
-        raise ToolkitError(
-            f"no folder {str(folder) or repr('')}", "`tandem published prompts` makes one of a text of the paper"
-        )
+    check_prompts_folder(folder)
     if (path := prompts[name].path(folder)) is None:
         return None
     printed = prompts[path.stem]

@@ -237,8 +237,7 @@ def file_names(paths: Sequence[Path]) -> list[str]:
 def _inert(name: str) -> str:
     """A name without endings that servers send as what a browser runs; some go by any part of a name that has several."""
     first, *parts = name.split(".")
-    types = mimetypes.MimeTypes()  # of Python, not of this machine: addresses are the same everywhere
-    inert = (part not in SCRIPTS and types.guess_type(f"_.{part}")[0] in INERT for part in parts)
+    inert = (part not in SCRIPTS and TYPES.guess_type(f"_.{part}")[0] in INERT for part in parts)
     return first + "".join(f"{'.' if is_inert else '-'}{part}" for is_inert, part in zip(inert, parts, strict=True))
 
 
@@ -247,6 +246,7 @@ def relative(target: str, page: str) -> str:
     return quote(posixpath.relpath(target, posixpath.dirname(page) or "."))
 
 
+TYPES = mimetypes.MimeTypes()  # Python's own, not this machine's: addresses are the same everywhere
 RUN, INERT = ".trec", (None, "text/plain", "application/json", "application/zstd")
 SCRIPTS = ("asp", "aspx", "cgi", "jsp", "php", "phtml", "pl", "py", "shtml")  # what servers run themselves
 LONGEST = 60  # characters; file systems take 255 bytes, and addresses are read by people
