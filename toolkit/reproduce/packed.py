@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
+import stat
+import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Set
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 from toolkit import __version__, registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import atomic_path, sha256_of
+from toolkit.core.files import AS_FILES, as_one, atomic_path, sha256_of
 from toolkit.core.yaml_json import parse_json
 from toolkit.store.archives import DAMAGED
 
@@ -68,23 +71,41 @@ def verify(place: Path) -> tuple[str, list[str]]:
 
     Raises ToolkitError for what is neither, for a damaged archive, and for one with two files of one name.
     """
-    if place.is_dir():
-        here = {path.relative_to(place).as_posix(): path for path in sorted(place.rglob("*")) if path.is_file()}
-        return _verified(place / MANIFEST, here, lambda name: here[name].open("rb"))
-    if not zipfile.is_zipfile(place):
-        raise ToolkitError(f"{place} is neither a folder nor a zip archive", HINT)
     try:
+        if place.is_dir():
+            return _verified(
+                place / MANIFEST, set(_walked(place)), lambda name: _opened((place / name).is_file(), (place / name).open, "rb")
+            )
+        if not (place.is_file() and zipfile.is_zipfile(place)):  # a pipe would be waited for
+            raise ToolkitError(f"{place} is neither a folder nor a zip archive", HINT)
         with zipfile.ZipFile(place) as packed:
             names = packed.namelist()
             if len(set(names)) < len(names):  # which of them is unpacked depends on the program
                 raise ToolkitError(f"{place} has several files of one name", HINT)
-            return _verified(f"{place}:{MANIFEST}", dict.fromkeys(names), lambda name: packed.open(name))
+            kinds = {each.filename: stat.S_IFMT(each.external_attr >> 16) for each in packed.infolist()}  # 0: none is said
+            read = lambda name: _opened(kinds[name] in (0, stat.S_IFREG), packed.open, name)  # noqa: E731
+            return _verified(f"{place}:{MANIFEST}", set(names), read)
     except (OSError, RuntimeError, *DAMAGED) as error:
         message = f"{place} is damaged ({' '.join(str(error).split()) or type(error).__name__})"
         raise ToolkitError(message, "fetch or export it again", status=1) from error
 
 
-def _verified(where: object, here: Mapping[str, Any], opened: Callable[[str], Any]) -> tuple[str, list[str]]:
+def _walked(folder: Path) -> Iterator[str]:
+    """All that lies in a folder, whatever it is; folders end in a slash. OSError for one that cannot be read."""
+    for entry in os.scandir(folder):
+        is_folder = entry.is_dir(follow_symlinks=False)
+        yield entry.name + "/" * is_folder
+        yield from (f"{entry.name}/{name}" for name in (_walked(Path(entry)) if is_folder else ()))
+
+
+def _opened(is_file: bool, open_file: Callable[[str], IO[bytes]], name: str) -> IO[bytes]:
+    """OSError for what is no file: a pipe would be waited for."""
+    if not is_file:
+        raise OSError("no regular file")
+    return open_file(name)
+
+
+def _verified(where: object, here: Set[str], opened: Callable[[str], Any]) -> tuple[str, list[str]]:
     if MANIFEST not in here:
         raise ToolkitError(f"there is no {where}", HINT)
     with opened(MANIFEST) as file:
@@ -96,21 +117,29 @@ def _verified(where: object, here: Mapping[str, Any], opened: Callable[[str], An
     return hashlib.sha256(data).hexdigest(), list(_problems(files, here, opened))
 
 
-def _problems(files: Mapping[str, str], here: Mapping[str, Any], opened: Callable[[str], Any]) -> Iterator[str]:
+def _problems(files: Mapping[str, str], here: Set[str], opened: Callable[[str], Any]) -> Iterator[str]:
     for name, digest in files.items():
+        shown = _shown(name)
         if name not in here:
-            yield f"{name}: missing"
+            yield f"{shown}: missing"
             continue
         try:
             with opened(name) as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, RuntimeError, *DAMAGED) as error:  # RuntimeError: an entry with a password
-            yield f"{name}: cannot be read ({' '.join(str(error).split()) or type(error).__name__})"
+            yield f"{shown}: cannot be read ({' '.join(str(error).split()) or type(error).__name__})"
             continue
         if found != digest:
-            yield f"{name}: not the file of the manifest"
-    for name in sorted(name for name in here.keys() - files.keys() - {MANIFEST} if not name.endswith("/")):
-        yield f"{name}: not in the manifest"
+            yield f"{shown}: not the file of the manifest"
+    folders = {f"{parent}/" for name in files for parent in PurePosixPath(name).parents}
+    yield from (f"{_shown(name)}: not in the manifest" for name in sorted(here - files.keys() - folders - {MANIFEST}))
+    if twins := as_one(files):
+        yield f"{' and '.join(map(_shown, twins))} {AS_FILES}"
+
+
+def _shown(name: str) -> str:
+    """On one line; escaped where the eye takes it for another name."""
+    return name if name.isprintable() and unicodedata.is_normalized("NFC", name) else ascii(name)
 
 
 def _files(folder: Path) -> list[Path]:
