@@ -2,9 +2,12 @@
 
 import copy
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+from command import tandem
 from fuzzing import as_json, changed_bytes, changed_value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,7 +15,7 @@ from review_builds import FORM, agreeing, fields, kettles, page_data, saved, wri
 
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.review.review_answers import answers_path, read_answers
-from toolkit.build.review.review_rounds import export_review, import_review
+from toolkit.build.review.review_rounds import export_review, import_review, review_of
 from toolkit.core.errors import ToolkitError
 
 __all__ = ["kettles"]  # a fixture
@@ -221,3 +224,51 @@ def test_fields_named_otherwise_are_found_by_the_step(kettles, tmp_path):
     form["fields"][0]["name"] = "question"
     build = kettles(1, form, fields={"question": "query"})
     assert exported(build)["items"][0]["texts"] == [fields(0)["query"], fields(0)["instruction"]]
+
+
+def looked_at(build, name, form):
+    path = build.path / f"{name}.html"
+    export_review(build, "given", path, form=form)
+    return saved(page_data(path), name, agreeing)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_form_that_was_exported_under_two_names_is_one(kettles, monkeypatch, gone):
+    build = kettles(2)
+    elsewhere = build.path.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "form.yaml").write_text(json.dumps(FORM))
+    monkeypatch.chdir(build.path.parent)
+    (build.path / "form.yaml").rename(build.path.parent / "form.yaml")
+    given = [looked_at(build, "Ada", "form.yaml"), looked_at(build, "Ben", str(elsewhere / "form.yaml"))]
+    if gone:
+        monkeypatch.chdir(elsewhere.parent.parent)  # where there is no form.yaml
+    assert imported(build, *given)[:2] == (4, 0)
+    assert [len(answers) for answers in review_of(build, "given").answers.values()] == [2, 2]
+
+
+def test_the_form_of_a_step_of_review_goes_by_any_name(kettles):
+    build = kettles(1)
+    content = saved(exported(build, form=str(build.path / "form.yaml")), "Ada", agreeing)
+    assert imported(build, content)[:2] == (1, 0)
+
+
+def test_another_form_is_refused_before_it_is_handed_out_and_the_hint_works(kettles):
+    build = kettles(1)
+    (build.path / "other.yaml").write_text(json.dumps(FORM | {"title": "Other"}))
+    looked_at(build, "Ada", "form.yaml")
+    with pytest.raises(ToolkitError, match=r"the step given has the forms other.yaml, form.yaml") as refused:
+        looked_at(build, "Ben", "other.yaml")
+    assert not (build.path / "Ben.html").exists()
+    for problem in refused.value.problems:  # delete the exports of the other
+        Path(problem.removeprefix("form.yaml: ")).unlink()
+    assert imported(build, looked_at(build, "Ben", "other.yaml"))[:2] == (1, 0)
+
+
+def test_hints_name_no_option_that_their_command_lacks(kettles):
+    build = kettles(1)
+    with pytest.raises(ToolkitError, match="the step given is none of review") as refused:
+        review_of(build, "given")
+    words = re.search("`tandem (.*)`", refused.value.hint)[1].replace("NAME", "form.yaml")
+    assert tandem(*words.split()[:-1], build.path / "form.html", check=True).stdout == ""
+    assert (build.path / "form.html").exists()

@@ -1,6 +1,7 @@
 """A round of review: what of a build people see, which form they get, and the files that are handed to them."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -77,12 +78,12 @@ def review_of(build: BuildFolder, step: str, form: str = "") -> Review:
     reviewing = build.config.steps[build.config.step_number(step)]
     items = list(build.files[step].items())
     if isinstance(reviewing, ReviewStep):
-        if form and form != reviewing.form:
-            raise ToolkitError(f"the step {step} has the form {reviewing.form}, and not {form}", "change it in build.yaml")
         source, found = reviewing.form, find_form(reviewing.form, build.path)
+        if form and find_form(form, build.path).sha256 != found.sha256:
+            raise ToolkitError(f"the step {step} has the form {reviewing.form}, and not {form}", "change it in build.yaml")
         sheets = reviewing.sheets(found, items)
     else:
-        source = form or _last_form(build, step)
+        source = _form_of(build, step, form)
         found = find_form(source, build.path)
         passed = [item for item in items if item.is_passed]
         check_items(found, passed, f"step {step}")
@@ -180,12 +181,24 @@ def _check_up_to_date(build: BuildFolder, step: str) -> None:
         raise ToolkitError(f"{what}: reviewers would see outdated items", f"`tandem build run {build.path} {step}` comes first")
 
 
-def _last_form(build: BuildFolder, step: str) -> str:
-    forms = {export.form_source for export in review_answers.exports_of(build.path) if export.step == step}
-    if len(forms) != 1:
-        what = f"was exported with {', '.join(sorted(forms))}" if forms else "is none of review"
-        raise ToolkitError(f"the step {step} {what}", "--form NAME says which form is meant")
-    return forms.pop()
+def _form_of(build: BuildFolder, step: str, form: str) -> str:
+    """The name or file of the one form that a step's items are looked at with: `form`, or what it was exported with. A form
+    that goes by several names is one."""
+    exports = [each for each in review_answers.exports_of(build.path) if each.step == step]
+    names = [*filter(None, [form]), *(each.form_source for each in exports)]
+    if not names:
+        hint = f"`tandem build review export {build.path} --step {step} --form NAME --output F` hands it out"
+        raise ToolkitError(f"the step {step} is none of review", hint)
+    forms: dict[str, str] = {}
+    for name in names:
+        with suppress(ToolkitError):  # one that is not there any more does no harm beside one that is
+            forms.setdefault(find_form(name, build.path).sha256, name)
+    if len(forms) > 1:
+        folder = build.path / review_answers.FOLDER / "exports"
+        files = [f"{each.form_source}: {folder / each.digest}.json" for each in exports]
+        hint = "all answers to a step are to one form: delete the exports of the other"
+        raise ToolkitError(f"the step {step} has the forms {', '.join(forms.values())}", hint, problems=files)
+    return form or [*forms.values(), *names][0]
 
 
 def _files(form: Form, sheets: Sequence[Sheet], export: review_answers.Export, output: Path, format: str) -> dict[Path, str]:

@@ -116,7 +116,9 @@ def disagreements_table(review: Review) -> Table:
     ]
     columns = (Column("item", label=True), Column("question", label=True), *map(Column, ("votes", "state", "decided")))
     columns = (*columns, Column("comments", prose=True, priority=1))
-    return Table(columns, rows, [f"--to-settle exports the items that were not settled ({len(review.unsettled):,})"])
+    return Table(
+        columns, rows, [f"`tandem build review export --to-settle` has the items to settle ({len(review.unsettled):,})"]
+    )
 
 
 def _votes(votes: Mapping[str, int]) -> str:
