@@ -17,7 +17,7 @@ def test_every_part_is_checked(tmp_path):
     done = doctor(TANDEM_HOME=str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     names = [line.split()[1] for line in done.stdout.splitlines() if not line.startswith(" ")]
-    assert names == ["python", "java", "torch", "faiss", "pages", "ray", "cache", "disk", "network", "environment"]
+    assert names == ["python", "java", "torch", "faiss", "pages", "ray", "cache", "disk", "network", "proxies", "environment"]
     assert "java-runtime" in done.stdout  # the wheel's own, not the machine's Java
 
 

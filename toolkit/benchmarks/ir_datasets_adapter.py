@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import requests
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
-from toolkit.store import reason
+from toolkit.store.bounded_http import reason, session
 
 Value = TypeVar("Value")
 
@@ -26,6 +28,8 @@ def open_ir_dataset(name: str) -> IrDataset | None:
     """The collection of this id, None where ir_datasets has none; nothing is downloaded yet."""
     import ir_datasets
 
+    # what its downloads are made with: through our sessions, without passwords of a netrc
+    ir_datasets.lazy_libs.requests = lambda: SimpleNamespace(get=session().get, exceptions=requests.exceptions)
     try:
         return IrDataset(name, ir_datasets.load(name))
     except KeyError:

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 # C0 but tab and line feed, DEL and C1; line separators, and those that turn the direction of what follows
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 KEYS = re.compile(r"\w+_API_KEY|HF_TOKEN|HUGGING_FACE_HUB_TOKEN")
-ADDRESSES = ("OPENAI_BASE_URL", "HF_ENDPOINT", "TANDEM_INDEX_MIRROR", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+ADDRESSES = re.compile(r"OPENAI_BASE_URL|HF_ENDPOINT|TANDEM_INDEX_MIRROR|(?i:(http|https|all)_proxy)")
 SHORTEST = 8  # characters of a key that is looked for within words: `x` and `EMPTY` are none
 
 
@@ -37,9 +37,9 @@ def without_keys(text: str) -> str:
 
 def _secrets() -> set[str]:
     found = {value.strip() for name, value in os.environ.items() if KEYS.fullmatch(name)}
-    for name in ADDRESSES:
+    for address in (value for name, value in os.environ.items() if ADDRESSES.fullmatch(name)):
         try:
-            password = urlsplit(os.environ.get(name, "")).password or ""
+            password = urlsplit(address if "://" in address else f"//{address}").password or ""
         except ValueError:
             continue
         found |= {password, unquote(password)}

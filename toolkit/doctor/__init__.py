@@ -155,7 +155,7 @@ def _network() -> Finding:
     try:
         with Deadline(TIMEOUT):
             session().head(hub, timeout=TIMEOUT, allow_redirects=True)
-    except requests.RequestException:
+    except (requests.RequestException, ToolkitError):  # the latter: see `_proxies`
         return Finding(
             "network",
             "absent",
@@ -163,6 +163,20 @@ def _network() -> Finding:
             "take local copies with --from, or set HF_ENDPOINT and TANDEM_INDEX_MIRROR",
         )
     return Finding("network", "ok", f"{store.without_secrets(hub)} answers")
+
+
+def _proxies() -> Finding:
+    """Who sees requests on their way."""
+    from toolkit.store.bounded_http import proxy_of, server_of
+
+    sees, found = {"https": "the names of servers alone", "http": "texts and keys"}, []
+    try:
+        for scheme, what in sees.items():
+            if proxy := proxy_of(f"{scheme}://a-server.invalid"):
+                found.append(f"{scheme} over {server_of(proxy)}, which sees {what}")
+    except ToolkitError as error:
+        return Finding("proxies", "bad", error.message, error.hint)
+    return Finding("proxies", "ok", "; ".join(found) or "none", "NO_PROXY names servers to ask directly" if found else "")
 
 
 def _settings() -> Finding:
@@ -186,4 +200,5 @@ def _registry() -> Iterator[Finding]:
     yield from (Finding("registry", "bad", str(one), one.error.hint) for one in unread)
 
 
-CHECKS: tuple[Callable[[], Finding], ...] = (_python, _java, _torch, _faiss, _pages, _ray, _home, _disk, _network, _settings)
+CHECKS: tuple[Callable[[], Finding], ...]
+CHECKS = (_python, _java, _torch, _faiss, _pages, _ray, _home, _disk, _network, _proxies, _settings)

@@ -5,7 +5,7 @@ import sys
 
 from toolkit.shell import command, guard, write_lines
 
-EPILOG = """checked: Python, Java, torch, FAISS, cache, disk, network and settings.
+EPILOG = """checked: Python, Java, torch, FAISS, Ray, cache, disk, network, proxies and settings.
 exit status: 1 where something is bad; what is optional and absent is only named."""
 MARKS = {"ok": "ok    ", "absent": "absent", "bad": "BAD   "}
 

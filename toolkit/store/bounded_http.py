@@ -1,7 +1,11 @@
-"""HTTP requests that end: a deadline for all of one, however a server drags it out, and no secret in what is said of it."""
+"""HTTP requests that end: a deadline for all of one, however a server drags it out, and no secret in what is said of it.
+
+Whom they pass is decided here, too: the environment's proxies, of which a note says what they see, and no netrc's passwords.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import os
 import socket
@@ -9,13 +13,20 @@ import threading
 import time
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
+from toolkit.core.errors import ToolkitError
 from toolkit.core.lazy_names import requests
+from toolkit.core.progress import say
 from toolkit.core.terminal import redact_logs, without_secrets
 
+SOCKS = ("socks4", "socks4a", "socks5", "socks5h")
+HERE = "localhost,127.0.0.1,127.0.0.0/8,::1"  # of these, libraries read one form or the other
 _open = threading.local()  # the thread's deadline
+_said: dict[str, object] = {}  # a note -> by whom
 
 
 class Deadline:
@@ -119,16 +130,70 @@ def session(connections: int = 10) -> requests.Session:
     """
     redact_logs()
     made = requests.Session()
+    made.trust_env = False  # no passwords of a netrc; proxies and certificates are looked up by the adapter
     for scheme in ("http://", "https://"):
         made.mount(scheme, _adapter()(pool_maxsize=connections))
     return made
 
 
+def server_of(url: str) -> str:
+    """Scheme, host and port of an address: user, password, path and query may be secrets."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
+
+
+def proxy_of(url: str) -> str:
+    """The environment's proxy for a server, with its password; empty where there is none, for the hosts of NO_PROXY, and for
+    this machine, whatever that says. ToolkitError for one that is none."""
+    proxies = {} if _is_here(urlsplit(url).hostname or "") else requests.utils.get_environ_proxies(url)
+    if not (proxy := requests.utils.select_proxy(url, proxies)):
+        return ""
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    with suppress(ValueError):  # of a port that is none
+        scheme, _, server = server_of(proxy).partition("://")
+        if server != "None" and scheme in ("http", "https", *(SOCKS if find_spec("socks") else ())):
+            return proxy
+    hint = "it looks like http://HOST:PORT; socks5h://HOST:PORT needs the package PySocks"
+    raise ToolkitError(f"{urlsplit(url).scheme.upper()}_PROXY or ALL_PROXY is no address of a proxy", hint)
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is this machine: localhost, 127.0.0.0/8 however it is written, ::1, and what stands for all addresses."""
+    with suppress(OSError):
+        host = socket.inet_ntoa(socket.inet_aton(host))
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return f".{host.rstrip('.').lower()}".endswith(".localhost")
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_loopback or address.is_unspecified
+
+
+def proxies_of(url: str) -> dict[str, str]:
+    """`proxy_of` in the form of requests; the first time a note says what the proxy sees."""
+    if not (proxy := proxy_of(url)):
+        return {}
+    seen = "the names of servers alone" if url.startswith("https:") else f"texts and keys: {server_of(url)} has no TLS"
+    note, mine = f"note: requests go over the proxy {server_of(proxy)}, which sees {seen}", object()
+    if _said.setdefault(note, mine) is mine:  # of threads that begin together, one
+        say(note)
+    return {"all": proxy}
+
+
+def settle_libraries(url: str) -> None:
+    """The same for a library with a client of its own, which asks this address."""
+    os.environ["NETRC"] = os.devnull
+    for name in ("no_proxy", "NO_PROXY"):
+        if HERE not in (hosts := os.environ.get(name, "")) and hosts != "*":
+            os.environ[name] = f"{HERE},{hosts}"
+    proxies_of(url)
+
+
 @cache
 def _adapter() -> Any:
-    """The class of requests' adapters whose connections a deadline can close."""
+    """The class of requests' adapters whose connections a deadline can close, and that know which proxies to use."""
     from requests.adapters import HTTPAdapter
-    from urllib3 import connection, connectionpool
 
     class Watched:
         """A connection that gives its socket to the thread's deadline, whenever it is used."""
@@ -146,24 +211,31 @@ def _adapter() -> Any:
             if deadline := getattr(_open, "deadline", None):
                 deadline.watch(self.sock)
 
-    plain = type("Connection", (Watched, connection.HTTPConnection), {})
-    secure = type("SecureConnection", (Watched, connection.HTTPSConnection), {})
-    pools = {
-        "http": type("Pool", (connectionpool.HTTPConnectionPool,), {"ConnectionCls": plain}),
-        "https": type("SecurePool", (connectionpool.HTTPSConnectionPool,), {"ConnectionCls": secure}),
-    }
+    @cache
+    def watched(pool: type) -> type:
+        """A class of pools with such connections."""
+        return type(pool.__name__, (pool,), {"ConnectionCls": type("Connection", (Watched, pool.ConnectionCls), {})})
 
     class Adapter(HTTPAdapter):
         """requests' adapter over such connections, through proxies too."""
 
         def init_poolmanager(self, *given: Any, **options: Any) -> None:
             super().init_poolmanager(*given, **options)
-            self.poolmanager.pool_classes_by_scheme = pools
+            self._watch(self.poolmanager)
 
-        def proxy_manager_for(self, *given: Any, **options: Any) -> Any:
-            manager = super().proxy_manager_for(*given, **options)
-            manager.pool_classes_by_scheme = pools
+        def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+            known = self.proxy_manager.get(proxy)
+            return known or self._watch(super().proxy_manager_for(proxy, **options))
+
+        def _watch(self, manager: Any) -> Any:
+            # its own classes: those of a SOCKS proxy are the ones that go over it
+            manager.pool_classes_by_scheme = {name: watched(pool) for name, pool in manager.pool_classes_by_scheme.items()}
             return manager
+
+        def send(self, request: Any, **options: Any) -> Any:
+            if options.get("verify") is True:
+                options["verify"] = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
+            return super().send(request, **{**options, "proxies": proxies_of(request.url)})
 
     return Adapter
 

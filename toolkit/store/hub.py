@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from toolkit.core.progress import progress
 from toolkit.core.yaml_json import decode_json
-from toolkit.store.bounded_http import Deadline, reason, without_secrets
+from toolkit.store.bounded_http import Deadline, reason, settle_libraries, without_secrets
 from toolkit.store.download import TIMEOUT, Checksum, Refused, Wanted, connections, fetch
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -153,6 +153,7 @@ def _auth() -> Any:
     """
     from huggingface_hub import get_token
 
+    settle_libraries(endpoint())  # a login that expires is renewed
     token = get_token()
     if not token:
         return None

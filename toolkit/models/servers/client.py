@@ -18,7 +18,7 @@ from toolkit.core.lazy_names import requests
 from toolkit.core.progress import say
 from toolkit.core.specs import ServerSpec
 from toolkit.core.yaml_json import decode_json
-from toolkit.store.bounded_http import Deadline, reason, session
+from toolkit.store.bounded_http import Deadline, reason, server_of, session
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -136,7 +136,7 @@ class Client:
 
         stop, failures, under_way = threading.Event(), [], threading.Semaphore(self.concurrency)
         url = self.address()
-        self._session(url)
+        self._session()
 
         def attempt(numbered: tuple[int, Task]) -> tuple[int, Result | None]:
             position, task = numbered
@@ -218,13 +218,9 @@ class Client:
     def _key(self) -> str:
         return os.environ.get(self.key_name, "").strip() if self.key_name else ""
 
-    def _session(self, url: str) -> requests.Session:
-        """Connections shared by threads and calls; proxies and certificates are the environment's."""
-        if not self._shared:
-            self._shared = session(self.concurrency)
-            settings = self._shared.merge_environment_settings(url, {}, False, None, None)
-            self._shared.proxies, self._shared.verify = settings["proxies"], settings["verify"]
-            self._shared.trust_env = False  # or it would look them up for every request, and for passwords in ~/.netrc
+    def _session(self) -> requests.Session:
+        """Connections shared by threads and calls."""
+        self._shared = self._shared or session(self.concurrency)
         return self._shared
 
     def _authorize(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -254,7 +250,7 @@ class Client:
         how |= {"headers": self.headers} if self.headers else {}
         place = "check the entry's base_url" if self.server.get("base_url") else "check OPENAI_BASE_URL"
         try:
-            with Deadline(timeout) as deadline, self._session(url).post(url, json=body, **how) as response:
+            with Deadline(timeout) as deadline, self._session().post(url, json=body, **how) as response:
                 content = _content(response, url, most, place)
                 if deadline.passed:  # a body without a length seems to end where its connection does
                     raise requests.ReadTimeout
@@ -301,13 +297,6 @@ class Client:
 def pause(tried: int, after: float) -> float:
     """Seconds to wait after attempt `tried` (from 0): doubled each time, with jitter, and at least what the server asks for."""
     return max(min(BACKOFF * 2**tried, LONGEST) * random.uniform(0.5, 1), after)
-
-
-def server_of(url: str) -> str:
-    """Scheme, host and port of an address: user, password, path and query may be secrets."""
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
 
 
 def is_address(url: str) -> bool:
