@@ -116,7 +116,7 @@ def test_a_pipe_in_the_place_of_a_file_is_named_and_nobody_waits_for_it(folder, 
 def test_a_pipe_in_the_place_of_the_manifest_or_of_the_archive_is_one_error(folder):
     (folder / "manifest.json").unlink()
     os.mkfifo(folder / "manifest.json")
-    with pytest.raises(ToolkitError, match="no regular file"):
+    with pytest.raises(ToolkitError, match=r"there is no .*manifest.json"):
         verify(folder)
     with pytest.raises(ToolkitError, match="neither a folder nor a zip archive"):
         verify(folder / "manifest.json")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
 import stat
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import Any
 
 from toolkit import __version__, registry
 from toolkit.core.errors import ToolkitError
@@ -73,9 +72,9 @@ def verify(place: Path) -> tuple[str, list[str]]:
     """
     try:
         if place.is_dir():
-            return _verified(
-                place / MANIFEST, set(_walked(place)), lambda name: _opened((place / name).is_file(), (place / name).open, "rb")
-            )
+            found = {path.relative_to(place).as_posix(): path for path in place.rglob("*")}
+            here = {name + "/" * (path.is_dir() and not path.is_symlink()): path.is_file() for name, path in found.items()}
+            return _verified(place / MANIFEST, here, lambda name: found[name].open("rb"))
         if not (place.is_file() and zipfile.is_zipfile(place)):  # a pipe would be waited for
             raise ToolkitError(f"{place} is neither a folder nor a zip archive", HINT)
         with zipfile.ZipFile(place) as packed:
@@ -83,30 +82,16 @@ def verify(place: Path) -> tuple[str, list[str]]:
             if len(set(names)) < len(names):  # which of them is unpacked depends on the program
                 raise ToolkitError(f"{place} has several files of one name", HINT)
             kinds = {each.filename: stat.S_IFMT(each.external_attr >> 16) for each in packed.infolist()}  # 0: none is said
-            read = lambda name: _opened(kinds[name] in (0, stat.S_IFREG), packed.open, name)  # noqa: E731
-            return _verified(f"{place}:{MANIFEST}", set(names), read)
+            here = {name: kind in (0, stat.S_IFREG) for name, kind in kinds.items()}
+            return _verified(f"{place}:{MANIFEST}", here, lambda name: packed.open(name))
     except (OSError, RuntimeError, *DAMAGED) as error:
         message = f"{place} is damaged ({' '.join(str(error).split()) or type(error).__name__})"
         raise ToolkitError(message, "fetch or export it again", status=1) from error
 
 
-def _walked(folder: Path) -> Iterator[str]:
-    """All that lies in a folder, whatever it is; folders end in a slash. OSError for one that cannot be read."""
-    for entry in os.scandir(folder):
-        is_folder = entry.is_dir(follow_symlinks=False)
-        yield entry.name + "/" * is_folder
-        yield from (f"{entry.name}/{name}" for name in (_walked(Path(entry)) if is_folder else ()))
-
-
-def _opened(is_file: bool, open_file: Callable[[str], IO[bytes]], name: str) -> IO[bytes]:
-    """OSError for what is no file: a pipe would be waited for."""
-    if not is_file:
-        raise OSError("no regular file")
-    return open_file(name)
-
-
-def _verified(where: object, here: Set[str], opened: Callable[[str], Any]) -> tuple[str, list[str]]:
-    if MANIFEST not in here:
+def _verified(where: object, here: Mapping[str, bool], opened: Callable[[str], Any]) -> tuple[str, list[str]]:
+    """here  name -> whether it is a file, which can be opened: a pipe would be waited for; folders end in a slash"""
+    if not here.get(MANIFEST):
         raise ToolkitError(f"there is no {where}", HINT)
     with opened(MANIFEST) as file:
         data = file.read(LARGEST + 1)
@@ -117,13 +102,15 @@ def _verified(where: object, here: Set[str], opened: Callable[[str], Any]) -> tu
     return hashlib.sha256(data).hexdigest(), list(_problems(files, here, opened))
 
 
-def _problems(files: Mapping[str, str], here: Set[str], opened: Callable[[str], Any]) -> Iterator[str]:
+def _problems(files: Mapping[str, str], here: Mapping[str, bool], opened: Callable[[str], Any]) -> Iterator[str]:
     for name, digest in files.items():
         shown = _shown(name)
         if name not in here:
             yield f"{shown}: missing"
             continue
         try:
+            if not here[name]:
+                raise OSError("no regular file")
             with opened(name) as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, RuntimeError, *DAMAGED) as error:  # RuntimeError: an entry with a password
@@ -132,7 +119,7 @@ def _problems(files: Mapping[str, str], here: Set[str], opened: Callable[[str], 
         if found != digest:
             yield f"{shown}: not the file of the manifest"
     folders = {f"{parent}/" for name in files for parent in PurePosixPath(name).parents}
-    yield from (f"{_shown(name)}: not in the manifest" for name in sorted(here - files.keys() - folders - {MANIFEST}))
+    yield from (f"{_shown(name)}: not in the manifest" for name in sorted(here.keys() - files.keys() - folders - {MANIFEST}))
     if twins := as_one(files):
         yield f"{' and '.join(map(_shown, twins))} {AS_FILES}"
 

@@ -117,7 +117,7 @@ def disagreements_table(review: Review) -> Table:
     columns = (Column("item", label=True), Column("question", label=True), *map(Column, ("votes", "state", "decided")))
     columns = (*columns, Column("comments", prose=True, priority=1))
     return Table(
-        columns, rows, [f"`tandem build review export --to-settle` has the items to settle ({len(review.unsettled):,})"]
+        columns, rows, [f"`build review export --to-settle` has what is not settled ({len(review.unsettled):,} items)"]
     )
 
 
