@@ -3,7 +3,7 @@
 import base64
 import json
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -13,8 +13,10 @@ from endpoint import Script, completion
 from endpoint import serving as answering
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
 from toolkit.core.terminal import without_keys
 from toolkit.models.llm import LLM, Endpoint, Request
+from toolkit.models.rerankers.library import Library
 from toolkit.store import hub
 from toolkit.store.bounded_http import proxies_of, proxy_of, session, settle_libraries
 
@@ -225,6 +227,25 @@ def test_libraries_that_ask_by_themselves_read_no_netrc_and_spare_this_machine(m
         requests.post(f"{script.base}/chat/completions", json={"messages": []}, timeout=20)
     assert (len(proxy.seen), "Authorization" in script.headers[0]) == (1, False)
     assert capfd.readouterr().err.count("note: requests go over the proxy") == 1
+
+
+@pytest.mark.model
+def test_the_rerankers_library_sends_the_key_of_its_entry_to_this_machine_alone(monkeypatch, proxy):
+    """Its client would send the netrc's password in the place of the key, and over the proxy."""
+    monkeypatch.setenv("NETRC", "")  # so that it is set back
+    monkeypatch.delenv("NETRC")
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("http_proxy", proxy.address)
+    monkeypatch.setenv("THEIR_API_KEY", KEY)
+    with answering(Script()) as script:
+        options = {"url": f"{script.base}/rerank", "api_provider": "cohere"}
+        how = {"type": "cohere", "model": "m", "key": "THEIR_API_KEY", "options": options}
+        library = Library(SystemSpec("s", "", "rerankers", parameters=how))
+        with suppress(ToolkitError):  # the library expects other documents in the answer
+            library.rank("cats", ["cats sleep"])
+    assert [headers["Authorization"] for headers in script.headers] == [f"Bearer {KEY}"]
+    assert proxy.seen == []
 
 
 @pytest.mark.process

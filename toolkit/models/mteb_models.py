@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.registry.loader import did_you_mean
+from toolkit.store.bounded_http import settle_libraries
+from toolkit.store.hub import endpoint
 
 if TYPE_CHECKING:
     from mteb.models import ModelMeta
@@ -30,6 +32,7 @@ class MtebModel:
     def model(self) -> Any:
         """What MTEB's loader gives."""
         if self._model is None:
+            settle_libraries(endpoint())
             self._model = self.meta.load_model()
         return self._model
 

@@ -18,7 +18,8 @@ from toolkit.models.listwise.ranker import Window
 from toolkit.models.llm.estimate import estimate_tokens
 from toolkit.models.rerankers.base import Pair, Reranker
 from toolkit.models.servers.client import OPENAI_KEY
-from toolkit.store import reason
+from toolkit.store.bounded_http import reason, settle_libraries
+from toolkit.store.hub import endpoint
 
 RANK_ONLY = ("rankgpt", "rankllm")  # types that order lists and give no scores
 GIVEN = {"device": "device", "precision": "dtype", "batch_size": "batch_size"}  # ours -> the library's
@@ -58,6 +59,8 @@ class Library:
     def _model(self) -> Any:
         if self._loaded is None:
             settle_arithmetic()
+            address = self.spec.parameters.get("options", {}).get("url") or endpoint()
+            settle_libraries("" if os.path.exists(self.model) else address)
             from rerankers import Reranker as make
 
             with self._explained("load"):
