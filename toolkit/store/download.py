@@ -5,10 +5,10 @@ import hashlib
 import os
 import re
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -237,11 +237,10 @@ def _check_limit(wanted: Wanted, size: int) -> None:
         raise Refused(f"it sends more than {shown(wanted.limit)}: {expected}")
 
 
-_sessions = threading.local()
-
-
+@cache
 def connections() -> Any:
-    """This thread's session: requests' own are not made for several."""
-    if not hasattr(_sessions, "session"):
-        _sessions.session = session()
-    return _sessions.session
+    """The session of all threads; deadlines, proxies and passwords are decided for each request."""
+    return session()
+
+
+os.register_at_fork(after_in_child=connections.cache_clear)  # a process has connections of its own

@@ -194,8 +194,7 @@ def _form_of(build: BuildFolder, step: str, form: str) -> str:
         with suppress(ToolkitError):  # one that is not there any more does no harm beside one that is
             forms.setdefault(find_form(name, build.path).sha256, name)
     if len(forms) > 1:
-        folder = build.path / review_answers.FOLDER / "exports"
-        files = [f"{each.form_source}: {folder / each.digest}.json" for each in exports]
+        files = [f"{each.form_source}: {build.path}/{review_answers.FOLDER}/exports/{each.digest}.json" for each in exports]
         hint = "all answers to a step are to one form: delete the exports of the other"
         raise ToolkitError(f"the step {step} has the forms {', '.join(forms.values())}", hint, problems=files)
     return form or [*forms.values(), *names][0]
