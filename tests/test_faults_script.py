@@ -7,12 +7,14 @@ import sys
 import pytest
 from command import ROOT
 
+PARTS = [("archives", 8), ("endpoint", 4), ("inputs", 15), ("kills", 2), ("addresses", 12), ("trust", 12), ("identity", 8)]
+PARTS += [("checkpoints", 6)]  # concurrency has 64 processes in each round
 SCRIPT = ROOT / "scripts" / "bench" / "bench_faults.py"
 
 
 @pytest.mark.slow
 @pytest.mark.process
-@pytest.mark.parametrize(("part", "tries"), [("archives", 4), ("endpoint", 4), ("inputs", 15), ("kills", 2)])
+@pytest.mark.parametrize(("part", "tries"), PARTS)
 def test_a_few_tries_of_each_part_end_as_the_docs_say(part, tries):
     command = [sys.executable, SCRIPT, "--only", part, "--tries", str(tries), "--seed", "1"]
     done = subprocess.run(command, capture_output=True, text=True)

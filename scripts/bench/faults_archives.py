@@ -1,4 +1,6 @@
-"""Hostile archives: what `index fetch` makes of them. Nothing outside the index's folder, nothing half-unpacked, no code."""
+"""Hostile archives: what `index fetch` makes of them. Nothing outside the index's folder, nothing half-unpacked, no code.
+`faults_packed` has those of a reproduction, and what else others pack.
+"""
 
 import gzip
 import hashlib
@@ -13,7 +15,8 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench_faults import CONTROL, Outcome, command
+import faults_packed
+from bench_faults import CONTROL, Outcome, command, drawn
 from serving import Files, serving
 
 GOOD = ("index/segments_1", b"lucene")
@@ -158,12 +161,13 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], bool]] = {
 
 
 def tries(folder: Path, seed: int, numbers: range) -> Iterator[Outcome]:
-    """One archive each, in an order of the seed."""
-    names = list(ARCHIVES)
-    random.Random(seed).shuffle(names)
-    for number in numbers:
-        name = names[number % len(names)]
-        yield outcome(number, name, folder / "archive")
+    """One archive, pickle or published run each."""
+    for number, case in drawn([*ARCHIVES, *faults_packed.CASES], seed, numbers):
+        yield (
+            outcome(number, case, folder / "archive")
+            if case in ARCHIVES
+            else faults_packed.outcome(number, case, folder / "packed")
+        )
 
 
 def outcome(number: int, name: str, folder: Path) -> Outcome:
