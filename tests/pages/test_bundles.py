@@ -1,6 +1,8 @@
 """The libraries of a page: what is cached is compared with its digest."""
 
 import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -40,3 +42,20 @@ def test_a_script_with_another_digest_is_put_together_again(cached, damage):
     cached().write_bytes(damage(before))
     assert script_of_vega() == made
     assert cached().read_bytes() == before
+
+
+def test_those_who_need_it_at_once_get_the_same_script(cached, monkeypatch):
+    together, made = threading.Barrier(4), []
+
+    def other_each_time():
+        made.append("")
+        return f"script({len(made)});"
+
+    def need():
+        together.wait(timeout=30)
+        return bundles.vega.__wrapped__().script
+
+    monkeypatch.setattr("vl_convert.javascript_bundle", other_each_time)
+    with ThreadPoolExecutor(4) as threads:
+        needed = [threads.submit(need) for _ in range(4)]
+    assert [each.result() for each in needed] == ["script(1);"] * 4

@@ -13,6 +13,7 @@ from toolkit.core.errors import missing_extra
 from toolkit.core.files import atomic_path
 from toolkit.core.home import home
 from toolkit.core.lazy_names import vl_convert
+from toolkit.store import lock
 
 EXPORTED = re.compile(r"export\s*\{[^{}]*?([\w$]+) as default[^{}]*\};?")
 
@@ -43,17 +44,26 @@ def vega() -> Bundle:
     `vegaEmbed`, `vega` and `vegaLite`.
 
     vl-convert takes two seconds to put it together: the result is cached in TANDEM_HOME, where that can be written, with its
-    SHA-256 as its first line; a script that has another one is put together again.
+    SHA-256 as its first line; a script that has another one is put together again. One process at a time does that, and the
+    others take what it made: pages that are made together hold the same script.
     """
     cached = home() / "pages" / f"vega-{version('vl-convert-python')}.js"
+    if not (script := _intact(cached)):
+        with lock("pages"):
+            if not (script := _intact(cached)):
+                script = vl_convert.javascript_bundle()
+                with contextlib.suppress(OSError), atomic_path(cached) as part:
+                    part.write_bytes(f"{_mark(script)}\n{script}".encode())
+    return Bundle("vega", script)
+
+
+def _intact(cached: Path) -> str:
+    """The script of a file that has its SHA-256; empty where there is none."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         mark, _, script = cached.read_bytes().decode().partition("\n")
         if mark == _mark(script):
-            return Bundle("vega", script)
-    script = vl_convert.javascript_bundle()
-    with contextlib.suppress(OSError), atomic_path(cached) as part:
-        part.write_bytes(f"{_mark(script)}\n{script}".encode())
-    return Bundle("vega", script)
+            return script
+    return ""
 
 
 def _mark(script: str) -> str:
