@@ -75,6 +75,7 @@ def options(version: int) -> list[str]:
     chosen = [
         "--enable-native-access=ALL-UNNAMED",
         "-Xrs",  # Ctrl-C stays Python's
+        *("-XX:+DisableAttachMechanism", "-XX:-UsePerfData"),  # nothing in the temporary folder, and nobody connects
         "-XX:+UseSerialGC",  # least start-up and CPU for a process of seconds
         # whatever the locale: texts, names of files, and how letters become lower case (Turkish has a dotless i)
         *(
