@@ -141,9 +141,12 @@ def test_a_killed_worker_costs_its_unit_and_a_killed_command_is_resumed(place):
 def test_a_killed_command_is_resumed_with_other_workers_and_without(place):
     encode = encode_long(place)
     words = [sys.executable, "-m", "toolkit", *encode, "--engine", "ray", "--workers"]
+    below, sessions = [], set()
     for name in ("again", "alone"):
         running = subprocess.Popen([*words, "2", "--output", name], cwd=place, stderr=subprocess.PIPE, text=True)
         await_(lambda name=name: list(place.glob(f"{name}/vectors-*.npy")), pause=0.02)
+        below += mine(running.pid)
+        sessions |= set(re.findall(r"/tmp/tandem-ray-\w+", " ".join(map(line_of, below))))
         running.kill()
         running.communicate()
         assert "complete: false" in (place / name / "tandem.yaml").read_text()
@@ -151,9 +154,36 @@ def test_a_killed_command_is_resumed_with_other_workers_and_without(place):
     done = process(*encode, "--engine", "ray", "--workers", 1, "--output", "again", cwd=place)
     assert done.returncode == 0, done.stderr
     assert {path: path.stat().st_mtime_ns for path in before} == before, "what was done is not done again"
+    assert len(sessions) == 2
+    assert not [session for session in sessions if os.path.exists(session)], "the next command removes what a killed one left"
+    await_(lambda: not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE], seconds=10)
     for name in ("alone", "local-long"):
         tandem(*encode, "--output", name, cwd=place, check=True)
     assert files(place / "again") == files(place / "alone") == files(place / "local-long")
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.usefixtures("ray_alone")
+@pytest.mark.parametrize("ended", ["command", "raylet", "agent"])
+def test_a_command_that_is_ended_or_whose_only_node_is_lost_ends_with_a_line(place, ended):
+    words = [sys.executable, "-m", "toolkit", *encode_long(place), "--engine", "ray", "--output", f"ended-{ended}"]
+    running = subprocess.Popen(words, cwd=place, stderr=subprocess.PIPE, text=True)
+    await_(lambda: list(place.glob(f"ended-{ended}/vectors-*.npy")), pause=0.02)
+    below = mine(running.pid)
+    part = {"raylet": "raylet/raylet", "agent": "ray::RuntimeEnvAgent"}.get(ended)
+    (named(below, part)[0].kill if part else running.terminate)()
+    _, printed = running.communicate(timeout=100)
+    said = printed.splitlines()
+    if ended == "command":
+        assert running.returncode == 143
+        assert said[-1].startswith("interrupted")
+        assert "***" not in printed
+    else:
+        assert running.returncode == 1
+        assert re.fullmatch(r"error: the Ray cluster at 127\.0\.0\.1:\d+ has no node left for a worker", said[-2])
+        assert said[-1] == "hint:  the same command computes what is left"
+    await_(lambda: not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE], seconds=20)
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,10 @@ from typing import BinaryIO
 from toolkit.core.errors import ToolkitError
 from toolkit.core.lazy_names import pyarrow
 
-PIPES, REPLAY, UNITS = "tandem-pipes-", "tandem-regress-", "tandem-units-"  # folders in the system's temporary one
+# folders in the system's temporary one
+PIPES, REPLAY, UNITS, RAY = "tandem-pipes-", "tandem-regress-", "tandem-units-", "tandem-ray-"
 # `.NAME.x1y2z3w4.part`, as `tempfile` makes them; what gives way to a new folder is `.NAME.x1y2z3w4.old.part`
-TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole>{PIPES}|{REPLAY}|{UNITS})[a-z0-9_]{{8}}")
+TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole>{PIPES}|{REPLAY}|{UNITS}|{RAY})[a-z0-9_]{{8}}")
 
 SAFE, RATIO = 1 << 30, 200  # a compressed file unpacks to so many bytes, or to so many times its size, where that is more
 BUFFER = 1 << 16  # bytes

@@ -247,7 +247,7 @@ class RayCluster:
         if needs["memory"]:
             options["memory"] = needs["memory"]
         self._ray, self._actor = ray, ray.remote(RayWorker).options(scheduling_strategy="SPREAD", **options)
-        self._settings, self._session, self._kept = settings, session, kept
+        self._needs, self._settings, self._session, self._kept = needs, settings, session, kept
         self._waiting: dict[Any, Any] = {}  # what a worker will say -> the worker
 
     def start(self, work: Work) -> Any:
@@ -262,7 +262,7 @@ class RayCluster:
 
     def wait(self, seconds: float) -> Report | None:
         """See `Cluster`."""
-        self._session.check_head()
+        self._session.check(lambda node: room_of(node, self._needs) > 0)
         ready, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=seconds)
         if not ready:
             return None

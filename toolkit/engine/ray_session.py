@@ -2,17 +2,21 @@
 
 import atexit
 import os
+import re
 import secrets
-import shutil
+import signal
 import socket
 import subprocess
 import sys
-import tempfile
+import threading
 import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import RAY, lock_file, temporary_folder
 from toolkit.core.progress import say
 
 # read when Ray is imported. Without the first Ray takes the host's address in place of 127.0.0.1, and listens everywhere
@@ -22,6 +26,10 @@ OBJECT_STORE = 80 << 20  # bytes: paths and counts are all that goes through it
 OLDEST = (2, 54)
 # seconds. Ray itself waits for 60 whether a head comes back, and then ends the process in the middle of whatever it does
 HEAD_AWAITED, HEAD_ASKED = 40.0, 5.0
+NODES_AWAITED = 300.0  # seconds for which a cluster that somebody started may be without a node for a worker
+PLACE = Path("/tmp")  # whatever TMPDIR says: names of sockets end at 107 characters
+TOKEN = re.compile(rf"RAY_AUTH_TOKEN_PATH=({PLACE}/{RAY}[a-z0-9_]{{8}})/token".encode())
+RAYS = re.compile(rb"ray::|([^\0]*\0(-u\0)?)?[^\0]*/ray/(core|_private|autoscaler|dashboard)/")  # command lines of Ray's own
 
 
 class RaySession:
@@ -35,13 +43,15 @@ class RaySession:
 
     def __init__(self, address: str, cpus: int, gpus: int | None):
         self._is_ours = False
-        self._heard = self._asked = time.monotonic()  # of the head
+        self._heard = self._asked = self._room = time.monotonic()  # of the head; a node for a worker was there
+        self._awaited = NODES_AWAITED if address else 0.0
         ray = _import_ray(started_here=not address)
         if ray.is_initialized():
             say("note: Ray is connected in this process already: that cluster is used")
             return
         self._is_ours = True
         quiet = {"log_to_driver": False, "logging_level": "critical"}
+        ends = signal.getsignal(signal.SIGTERM)
         try:
             if address:
                 say_unauthenticated()
@@ -57,13 +67,17 @@ class RaySession:
         except Exception as error:  # Ray raises just that where a node does not start in time
             place = f"the Ray cluster at {address}" if address else "Ray"
             raise ToolkitError(f"{place} is not reached: {_first(error)}", HINT if address else "", status=1) from error
+        if ends is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, ends)  # Ray's handler prints a stack of C++ and aborts
         from ray._private import worker
 
         # with any settings Ray prints on standard output that a worker ended; here that is a note, and output is a run
         self._printing, worker.print_to_stdstream = worker.print_to_stdstream, lambda *given, **how: None
 
-    def check_head(self) -> None:
-        """Raise ToolkitError where the head has not taken a connection for HEAD_AWAITED; asks it every HEAD_ASKED at most."""
+    def check(self, has_room: Callable[[dict[str, float]], bool]) -> None:
+        """Raise ToolkitError where the head has not taken a connection for HEAD_AWAITED, or where no node has room for a worker
+        and none has come for NODES_AWAITED (none ever comes to a cluster started here); asks every HEAD_ASKED at most.
+        """
         now = time.monotonic()
         if now - self._asked < HEAD_ASKED:
             return
@@ -78,6 +92,12 @@ class RaySession:
             if now - self._heard > HEAD_AWAITED:
                 hint = "start the cluster anew: the same command computes what is left"
                 raise ToolkitError(f"the head of the Ray cluster, {host}:{port}, is lost: {error}", hint, status=1) from error
+            return
+        if any(map(has_room, self.nodes())):
+            self._room = now
+        elif now - self._room > self._awaited:
+            message = f"the Ray cluster at {host}:{port} has no node left for a worker"
+            raise ToolkitError(message, "the same command computes what is left", status=1)
 
     def nodes(self) -> list[dict[str, float]]:
         """The resources of every node that is alive: `CPU`, `GPU`, `memory` in bytes."""
@@ -128,16 +148,30 @@ _folder: Path | None = None  # Ray reads the token once a process, so it is the 
 
 
 def _private() -> Path:
-    """The folder of clusters that this process starts, which only its user may read; removed when the process ends.
-
-    Ray opens its own folder to everybody: it lies in this one. Under /tmp, whatever TMPDIR says, as names of sockets end at 107
-    characters.
+    """The folder of clusters that this process starts, which only its user may read; removed when the process ends, or by the
+    next one. Ray opens its own folder to everybody: it lies in this one.
     """
     global _folder
     if _folder is None:
-        _folder = Path(tempfile.mkdtemp(prefix="tandem-ray-", dir="/tmp"))
-        atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+        _end_orphans()
+        stack = ExitStack()
+        _folder = stack.enter_context(temporary_folder(PLACE, RAY))
+        atexit.register(stack.close)
     return _folder
+
+
+def _end_orphans() -> None:
+    """End the processes of clusters whose command was killed: Ray's agents outlive it. One that lives has locked its folder."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, is another user's, or its command lives
+            found = TOKEN.search((process / "environ").read_bytes())
+            if found and process.stat().st_uid == os.geteuid() and RAYS.match((process / "cmdline").read_bytes()):
+                with suppress(FileNotFoundError):  # removed already
+                    handle = lock_file(Path(os.fsdecode(found[1])))
+                    if handle is None:
+                        continue
+                    os.close(handle)
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _token() -> Path:
