@@ -8,6 +8,7 @@ from toolkit import registry
 from toolkit.benchmarks import Collection, TopicSet, find, is_benchmark_folder, load
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, three
+from toolkit.provenance import comparing
 from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder
 
@@ -71,16 +72,20 @@ def _read(files: str) -> Iterable[Doc]:
 def _indexed(name: str) -> Texts:
     from toolkit.models.stored_texts import stored_docs, stores_texts
 
+    def stored(index: Path, ids: Sequence[str]) -> dict[str, Doc]:
+        with comparing([index]):
+            return stored_docs(index, ids)
+
     if Path(name).is_dir() and not is_benchmark_folder(name):
         if not stores_texts(Path(name)):
             raise ToolkitError(f"{name} stores no texts: it is no Lucene index", "name the texts with --docs")
-        return lambda group: TextSource(name, lambda ids: stored_docs(Path(name), ids))
+        return lambda group: TextSource(name, lambda ids: stored(Path(name), ids))
     if name in registry.indexes() or name in registry.index_aliases():
         spec = registry.index(name)
         if spec.kind == "faiss":
             raise ToolkitError(f"index {name} has vectors, not texts", "name the texts with --docs, or a Lucene index")
         fetch = "" if index_folder(spec).exists() else f"{spec.name}, downloaded first ({spec.size / 1e9:.1f} GB)"
-        return lambda group: TextSource(spec.name, lambda ids: stored_docs(fetch_index(spec), ids), fetch)
+        return lambda group: TextSource(spec.name, lambda ids: stored(fetch_index(spec), ids), fetch)
     selection = find(name)
     if selection is None:
         known = [*registry.indexes(), *registry.index_aliases(), *registry.benchmarks()]

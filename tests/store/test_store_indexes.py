@@ -14,6 +14,7 @@ from serving import Files, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec
+from toolkit.provenance import comparing
 from toolkit.store import fetch_index, home, index_folder, lock, new_folder
 
 pytestmark = pytest.mark.usefixtures("no_pauses")
@@ -133,22 +134,20 @@ def test_an_entry_that_is_no_name_and_digest_is_no_path(home, name, md5):
     assert not home.exists()
 
 
-def test_files_are_compared_with_what_was_unpacked_when_they_are_first_used(home, monkeypatch):
+def test_files_are_compared_with_what_was_unpacked_when_they_are_used(home):
     data = archive("lucene-tiny/segments_1", "lucene-tiny/_0.cfs")
     with serving(Files({"/tiny.tar.gz": data})) as files:
         there = spec(data, files.base)
         folder = fetch_index(there)
-        assert fetch_index(there) == folder  # compared, and not again
-        compared = []
-        with monkeypatch.context() as patched:
-            patched.setattr("toolkit.store.indexes.changed_files", lambda *given: compared.append(given) or [])
-            fetch_index(there)
-        assert compared == []
+        with comparing([folder]) as compared:
+            assert compared == set()  # not yet
+        assert compared == {folder}
+        (folder / "_0.cfs").write_bytes(b"another")
+        with pytest.raises(ToolkitError, match=r"not as they were: lucene-tiny/_0.cfs: changed"), comparing([folder]):
+            pass
         shutil.rmtree(index_folder(there))
-        (fetch_index(there) / "_0.cfs").write_bytes(b"another")
-        with pytest.raises(ToolkitError, match="is not what was unpacked") as caught:
-            fetch_index(there)
-    assert caught.value.problems == ("lucene-tiny/_0.cfs: changed",)
+        with comparing([fetch_index(there)]):
+            pass
 
 
 def test_a_body_that_goes_on_is_left_near_the_size_of_the_entry(home):

@@ -16,7 +16,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input, doc_input
 from toolkit.diversify.mmr import cosines
 from toolkit.models.checkpoints import check_usable, is_pinned
-from toolkit.provenance import model_identity
+from toolkit.provenance import comparing, model_identity
 from toolkit.store.keyed_cache import KeyedCache, key_of
 from toolkit.texts import check_texts
 
@@ -158,7 +158,8 @@ class StoredVectors:
         """What lies there. ToolkitError where it is no complete folder of documents' vectors."""
         from toolkit.formats.vectors import open_vectors
 
-        found = open_vectors(self.folder)
+        with comparing([self.folder]):
+            found = open_vectors(self.folder)
         if found.record["side"] != "passage":
             raise ToolkitError(f"{self.folder} holds vectors of topics", "name a folder with those of documents")
         return found

@@ -64,8 +64,9 @@ def write_yaml_record(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """File name -> SHA-256 of each file of an index but the record."""
-    return {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.is_file() and path.name != NAME}
+    """File name -> SHA-256 of each file of an index but the record, and hidden ones: `.DS_Store`, `.nfs...`."""
+    names = (path for path in sorted(folder.iterdir()) if path.name != NAME and not path.name.startswith("."))
+    return {path.name: sha256_of(path) for path in names if path.is_file()}
 
 
 def verify_files(folder: Path, record: dict[str, Any]) -> list[str]:

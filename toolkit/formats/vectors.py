@@ -236,7 +236,8 @@ def verify_vectors(folder: str | Path) -> list[str]:
             elif sha256_of(path) != expected:
                 problems.append(f"{path.name}: changed")
     expected = {NAME, *(path.name for number in range(len(shards)) for path in shard_paths(folder, number))}
-    problems += [f"{path.name}: not part of it" for path in sorted(folder.iterdir()) if path.name not in expected]
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    problems += [f"{name}: not part of it" for name in names if name not in expected]
     return problems if _digest(shards) == record["digest"] else [*problems, f"{NAME}: changed"]
 
 

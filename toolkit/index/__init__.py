@@ -15,6 +15,6 @@ __getattr__, __all__ = lazy_names(
             *("named_corpus", "benchmark_index", "corpus_name"),
         ),
         "per_query_index": ("build_per_question",),
-        "verify": ("check_files", "verify_index"),
+        "verify": ("verify_index",),
     },
 )

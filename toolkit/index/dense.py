@@ -19,6 +19,7 @@ from toolkit.index.vector_shards import CUTOFF, Build, FillShards, TrainIndex, n
 from toolkit.models.docids import DOCID
 from toolkit.models.faiss_shards import shard_paths
 from toolkit.models.vectors import INDEX, SEED, faiss_module
+from toolkit.provenance import comparing
 from toolkit.store import new_folder
 
 # what the record of a folder of vectors says, and not of the vectors themselves
@@ -52,7 +53,8 @@ def build_dense_index(
     """
     check_output(output)
     started, record = time.time(), read_complete_record(vectors)
-    _check(vectors, record)
+    with comparing([vectors]):  # all of it before a shard is made, which would be resumed from
+        _check(vectors, record)
     rows, dimension = record["rows"], record["dimension"]
     if executor and not executor.sees_files:
         say("note: workers do not see the vectors of this machine: its one process fills the index")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import say
 from toolkit.formats.documents import ContentDigest
 from toolkit.formats.indexes import NAME, read_index_record, verify_files
 from toolkit.formats.per_query_corpus import has_questions, read_questions
 from toolkit.index.index_types import FAISS, LUCENE, index_kind
 from toolkit.provenance import part
 from toolkit.store import fetched_files
-
-if TYPE_CHECKING:
-    from toolkit.index.locate import Index
 
 
 def verify_index(folder: Path) -> list[str]:
@@ -42,21 +38,6 @@ def verify_index(folder: Path) -> list[str]:
         return [f"{NAME}: says nothing of the files"]
     check = _questions if has_questions(folder) else CONTENTS.get(kind, _none)
     return verify_files(folder, record) or check(folder, record)
-
-
-def check_files(index: Index) -> None:
-    """Raise ToolkitError where the files of an index are not those that were built or unpacked; a note where nobody knows."""
-    files, fetched = (index.record or {}).get("files"), fetched_files(index.folder)
-    if isinstance(files, dict):
-        problems = verify_files(index.folder, index.record)
-    elif fetched is not None:
-        problems = fetched
-    else:
-        say(f"note: no record has the digests of the files of index {index.name}: they are not compared")
-        return
-    if problems:
-        hint = "build or fetch it again; `tandem index verify` says more"
-        raise ToolkitError(f"the files of index {index.folder} are not as they were", hint, problems=problems, status=1)
 
 
 def _questions(folder: Path, record: dict[str, Any]) -> list[str]:

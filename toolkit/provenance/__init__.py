@@ -5,6 +5,7 @@ from toolkit.core.lazy_names import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
+        "compared_files": ("comparing",),
         "identity": ("file_digest", "model_identity", "topics_digest", "topics_facts"),
         "record": (
             *("Output", "Provenance", "Recorded", "agreed", "command_line", "is_recorded", "last_step", "part", "read_record"),

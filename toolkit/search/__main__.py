@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
         help="search only the benchmark's candidates of each topic, or those of a run's file",
     )
     language_option(what)
-    what.add_argument("--verify", action="store_true", help="compare the index's files with what was built or fetched first")
+    what.add_argument("--verify", action="store_true", help="compare the index's files with what was built or fetched, again")
     how = parser.add_argument_group("how")
     system_option(how, "bm25", action="append")
     recipe_options(how)

@@ -106,12 +106,13 @@ class Portable:
             self.__dict__.pop(name, None)
 
     def searched(self, index: Index) -> str:
-        """The digest of its record; without one, of its files' names and sizes."""
-        from toolkit.provenance import file_digest
+        """The digest of its record, compared with its files; without one, of its files' names and sizes."""
+        from toolkit.provenance import comparing, file_digest
 
-        if index.record is not None and (record := index.folder / NAME).exists():
-            return file_digest(record)
         folder = index.folder
+        with comparing([folder]):
+            if index.record is not None and (record := folder / NAME).exists():
+                return file_digest(record)
         files = [(str(path.relative_to(folder)), path.stat().st_size) for path in folder.rglob("*") if path.is_file()]
         return hashlib.sha256(repr(sorted(files)).encode()).hexdigest()
 

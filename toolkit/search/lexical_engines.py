@@ -24,11 +24,13 @@ from toolkit.core.topics import Topic, topics_by_id
 from toolkit.formats.documents import ContentDigest, is_empty
 from toolkit.index import Index, Source, corpus_name, find_index
 from toolkit.models.jvm import check_installed
+from toolkit.provenance import comparing
 from toolkit.search import check_parameters, search
 from toolkit.search.chosen_system import Chosen
 from toolkit.search.engines import Candidates, Portable, SearchOptions
 from toolkit.search.per_query_search import check_per_query, search_per_query
 from toolkit.store import lock, new_folder
+from toolkit.store.digests import write_digests
 
 if TYPE_CHECKING:
     from toolkit.models.multifield import FieldSearcher
@@ -284,7 +286,8 @@ def open_fields(
     if min(title, contents) < 0:
         raise ToolkitError(f"the weights of title and contents are {title} and {contents}", "both are numbers from 0 on")
     open_fields_index(docs, folder, language=language, threads=threads)
-    return FieldSearcher(folder, weights={"title": title, "contents": contents}, k1=k1, b=b, language=language)
+    with comparing([folder]):
+        return FieldSearcher(folder, weights={"title": title, "contents": contents}, k1=k1, b=b, language=language)
 
 
 def open_fields_index(docs: Callable[[], Iterable[Doc]], folder: Path, *, language: str, threads: int) -> None:
@@ -301,6 +304,7 @@ def open_fields_index(docs: Callable[[], Iterable[Doc]], folder: Path, *, langua
             if not index_fields(docs(), part, language=language, threads=threads):
                 raise ToolkitError("there are no documents to search", "name a corpus that has some")
             (part / DIGEST).write_text(digest, encoding="ascii")
+            write_digests(part)
 
 
 def _documents_digest(docs: Iterable[Doc], language: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.benchmarks import TopicPart, TopicSet
 from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.index import Index
-from toolkit.provenance import Provenance
+from toolkit.index.index_types import KINDS
+from toolkit.provenance import Provenance, comparing
 from toolkit.search.chosen_system import RULES, choose
 from toolkit.search.engines import Engine, SearchOptions, engine
 from toolkit.steps import Made, Results, Step, Tools
@@ -40,7 +42,7 @@ class Retrieve(Step):
     recipe        a paper's way of using the system in place of the model card's; `systems` are YAML files with own entries
     query_template, plain_template   what is sent of a topic with, and without, an instruction
     language      of an index that does not record its own
-    verify        compare the files of every index with what was built or fetched, first
+    verify        compare the files of every index with what was built or fetched, also where that was done within a day
     device, precision, batch_size, trust_remote_code   of models; None where they are to choose
     loader, concurrency, retries, timeout, replay      of models on a server, see `core.specs.ENDPOINT`
     parameters    of the system where they are not to be its own (`k1=1.2`, `rm3=True`)
@@ -168,13 +170,7 @@ class Retrieve(Step):
     def open(self, results: Results, executor: Executor | None = None) -> list[Index]:
         """Every index that will be searched, made or downloaded where it is not there yet."""
         self.prepare(results)
-        opened = self.engine.open(executor)
-        if self.verify:
-            from toolkit.index import check_files
-
-            for index in opened:
-                check_files(index)
-        return opened
+        return self.engine.open(executor)
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """Open every index before anything is searched, then search part after part."""
@@ -184,21 +180,25 @@ class Retrieve(Step):
 
         candidates = self.candidate_sets.docs if self.candidates is not None else None
         units = [unit for unit in zip(results.sent.parts, self.topics.parts, indexes, strict=True) if unit[1].topics]
-        if isinstance(tools.executor, LocalExecutor):
-            runs = (self.engine.search(sent.topics, index, candidates) for sent, _, index in units)
-        else:
-            from toolkit.search.divided import search_divided
+        with comparing({index.folder for index in indexes if index.kind in KINDS}, again=self.verify) as compared:
+            if isinstance(tools.executor, LocalExecutor):
+                runs = (self.engine.search(sent.topics, index, candidates) for sent, _, index in units)
+            else:
+                from toolkit.search.divided import search_divided
 
-            parts = [(sent.topics, index) for sent, _, index in units]
-            runs = search_divided(self.engine, parts, candidates, tools.executor)
-        if self.chosen.rules:
-            # rules read the instructions themselves, whatever the system was given in their place
-            runs = (self._by_rules(run, part, results) for run, (_, part, _) in zip(runs, units, strict=True))
-        try:
-            run, self._found = join_runs(runs, tag=self.tag, source=self.topics.name), self.engine.facts()
-        finally:
-            self.engine.close()
-        return replace(results, runs=(Made(replace(run, tag=self.tag), self._provenance(results, indexes)),))
+                parts = [(sent.topics, index) for sent, _, index in units]
+                runs = search_divided(self.engine, parts, candidates, tools.executor)
+            if self.chosen.rules:
+                # rules read the instructions themselves, whatever the system was given in their place
+                runs = (self._by_rules(run, part, results) for run, (_, part, _) in zip(runs, units, strict=True))
+            try:
+                run, self._found = join_runs(runs, tag=self.tag, source=self.topics.name), self.engine.facts()
+            finally:
+                self.engine.close()
+        for index in indexes if self.verify else ():
+            if index.folder not in compared:
+                say(f"note: no record has the digests of the files of index {index.name}: they are not compared")
+        return replace(results, runs=(Made(replace(run, tag=self.tag), self._provenance(results, indexes, compared)),))
 
     @staticmethod
     def _by_rules(run: Run, part: TopicPart, results: Results) -> Run:
@@ -210,13 +210,13 @@ class Retrieve(Step):
         """What the record says of it, under `retrieval`; device, precision and truncated queries once it has searched."""
         return {**self.chosen.facts(), **self._found, "hits": self.options.hits}
 
-    def _provenance(self, results: Results, indexes: Sequence[Index]) -> Provenance:
+    def _provenance(self, results: Results, indexes: Sequence[Index], compared: Container[Path]) -> Provenance:
         method: dict[str, Any] = {"retrieval": [self.facts()]}
         if results.instruction != "full":
             method["instruction"] = results.instruction
         if self.candidates is not None:
             method["candidates"] = dict(self.candidate_sets.facts)
-        found = {(index.name, index.folder): _index_facts(index) for index in indexes}
+        found = {(index.name, index.folder): _index_facts(index, index.folder in compared) for index in indexes}
         data = {"topics": results.topics_facts(), "indexes": list(found.values())}
         collection = _collection(self.topics)
         return Provenance(method, {"test collection": collection, **data} if collection else data)
@@ -245,8 +245,8 @@ class FilterByRules(Step):
         return results.with_run(run, made.provenance.step("filtering", {"name": "rules"}))
 
 
-def _index_facts(index: Index) -> dict[str, Any]:
-    facts = index.facts()
+def _index_facts(index: Index, is_compared: bool) -> dict[str, Any]:
+    facts = index.facts() | ({"compared": "SHA-256 of its files"} if is_compared else {})
     return {"name": facts.pop("name"), "kind": index.kind, **facts}
 
 

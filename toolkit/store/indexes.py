@@ -14,7 +14,7 @@ from toolkit.store.sharing import lock
 
 MD5 = re.compile(r"[0-9a-fA-F]{32}")
 NAME = re.compile(r"\w[\w.+-]*")
-UNVERIFIED = f"{DIGESTS}.new"  # what was unpacked, until it was read back once
+WRITTEN = (DIGESTS, f"{DIGESTS}.new")  # what was unpacked; the second by earlier versions, until it was read back once
 
 
 def index_folder(spec: IndexSpec) -> Path:
@@ -27,27 +27,22 @@ def fetch_index(spec: IndexSpec, *, unpacked: int | None = None) -> Path:
 
     unpacked  the most bytes that its files may have, see `unpack`
 
-    When it is used first, its files are read back and compared with what was unpacked. Raises ToolkitError where they differ,
-    where it cannot be had (see `download` and `unpack`), and for an entry whose name or MD5, parts of a path, are none.
+    Raises ToolkitError where it cannot be had (see `download` and `unpack`), and for an entry whose name or MD5, parts of a
+    path, are none. What was unpacked is written down: `toolkit.provenance.comparing` compares files with it.
     """
     if not (NAME.fullmatch(spec.name) and MD5.fullmatch(spec.md5)):
         raise ToolkitError(f"index {spec.name!r} has the MD5 {spec.md5!r}", "a name of letters and digits, and 32 hex digits")
     folder = index_folder(spec)
     if not folder.exists():
         _fetch(spec, folder, unpacked)
-    elif (folder / UNVERIFIED).exists():
-        if problems := changed_files(folder, UNVERIFIED):
-            hint = f"remove {folder} and fetch it again; is the disk sound?"
-            raise ToolkitError(f"the index in {folder} is not what was unpacked", hint, problems=problems, status=1)
-        (folder / UNVERIFIED).rename(folder / DIGESTS)
-    entries = [path for path in folder.iterdir() if path.name not in (DIGESTS, UNVERIFIED)]
+    entries = [path for path in folder.iterdir() if path.name not in WRITTEN]
     # archives hold one folder named like the index
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
 
 
 def fetched_files(folder: Path) -> list[str] | None:
     """A line for each file in a folder, of a fetched index, that is not as it was unpacked; None where nobody knows."""
-    written = ((place, name) for place in (folder, folder.parent) for name in (DIGESTS, UNVERIFIED))
+    written = ((place, name) for place in (folder, folder.parent) for name in WRITTEN)
     known = next(((place, name) for place, name in written if (place / name).is_file()), None)
     return changed_files(*known) if known else None
 
@@ -58,5 +53,5 @@ def _fetch(spec: IndexSpec, folder: Path, unpacked: int | None) -> None:
             # by its digest: addresses of different indexes may end in one name
             archive = home() / "downloads" / spec.md5.lower() / file_name(spec.urls[0])
             download(with_mirror(spec.urls), archive, md5=spec.md5, size=spec.size)
-            unpack(archive, folder, most=unpacked, complete=lambda part: write_digests(part, UNVERIFIED))
+            unpack(archive, folder, most=unpacked, complete=write_digests)
             shutil.rmtree(archive.parent)
