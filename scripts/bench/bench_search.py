@@ -1,16 +1,22 @@
 """`tandem search` beside `pyserini.search.lucene`: 1,000 queries over 500,000 generated documents, the same run line by line.
 
 .venv/bin/python scripts/bench/bench_search.py
+.venv/bin/python scripts/bench/bench_search.py --files bm25               what the day's comparison of the index's files costs
+.venv/bin/python scripts/bench/bench_search.py --files all-minilm-l6-v2   the same over flat vectors of FAISS
 """
 
 import argparse
+import os
 import sys
+import time
 from pathlib import Path
 
 from generate import write_corpus, write_topics
-from timing import compare
+from timing import compare, measure
 
+from toolkit.formats.indexes import NAME, system_facts, write_index_record
 from toolkit.index import build_index, corpus_from_files
+from toolkit.registry import system
 
 HERE = Path(__file__).parent
 
@@ -18,6 +24,24 @@ HERE = Path(__file__).parent
 def lines(path: Path) -> list[str]:
     """A run's lines without their tags, sorted: Pyserini writes topics in the order of their ids."""
     return sorted(line.rpartition(" ")[0] for line in path.read_text().splitlines())
+
+
+def flat_index(folder: Path, documents: int, name: str, threads: int) -> Path:
+    """Generated vectors as an index that a system with 384 dimensions is said to have made."""
+    from bench_flat import index_of
+
+    index = index_of(folder, documents, 384, threads)
+    if not (index / NAME).exists():
+        write_index_record(index, {"kind": "faiss", **system_facts(system(name)), "documents": documents}, "", time.time())
+    return index
+
+
+def compare_files(line: list[str], args: argparse.Namespace) -> None:
+    """A search whose index was compared with its record within a day, beside one that has to compare it."""
+    compared = Path(os.environ["TANDEM_HOME"]) / "compared"
+    measure(line, args.folder / "log")
+    contestants = {"compared": line, "due": ["sh", "-c", 'rm -r "$0" && exec "$@"', str(compared), *line]}
+    compare(contestants, args.rounds, args.folder / "log")
 
 
 def main() -> int:
@@ -28,14 +52,22 @@ def main() -> int:
     parser.add_argument("--hits", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--files", metavar="S", help="a system: time what comparing the index's files adds to its search")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     topics, index = write_topics(args.folder, args.queries), args.folder / f"index-{args.documents}"
-    if not index.exists():
+    if args.files not in (None, "bm25"):
+        index = flat_index(args.folder, args.documents, args.files, args.threads)
+    elif not index.exists():
         build_index(corpus_from_files(write_corpus(args.folder, args.documents)), index)
     mine, theirs = args.folder / "tandem.trec", args.folder / "pyserini.trec"
     shared = ["--topics", str(topics), "--index", str(index), "--hits", str(args.hits), "--threads", str(args.threads)]
     python = sys.executable
+    if args.files:
+        os.environ["TANDEM_HOME"] = str(args.folder / "home")
+        line = [python, "-m", "toolkit.search", *shared, "--system", args.files, "--output", str(mine)]
+        compare_files(line, args)
+        return 0
     compare(
         {
             "tandem": [python, "-m", "toolkit.search", *shared, "--output", str(mine)],
