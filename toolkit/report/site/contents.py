@@ -248,7 +248,7 @@ def relative(target: str, page: str) -> str:
 
 TYPES = mimetypes.MimeTypes()  # Python's own, not this machine's: addresses are the same everywhere
 RUN, INERT = ".trec", (None, "text/plain", "application/json", "application/zstd")
-SCRIPTS = ("asp", "aspx", "cgi", "jsp", "php", "phtml", "pl", "py", "shtml")  # what servers run themselves
+SCRIPTS = ("asp", "aspx", "cgi", "hta", "jsp", "php", "phtml", "pl", "py", "shtml", "xht", "xhtml")  # run, and not in TYPES
 LONGEST = 60  # characters; file systems take 255 bytes, and addresses are read by people
 SAFE = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,119}")
 UNSAFE = re.compile(r"[^a-z0-9.+_-]+")
