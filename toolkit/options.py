@@ -142,7 +142,7 @@ def show_prompt_option(group: argparse._ActionsContainer) -> None:
 
 
 def model_options(group: argparse._ArgumentGroup) -> None:
-    """How a model computes: `--batch-size`, `--device`, `--precision`, `--trust-remote-code`; the model's own where None."""
+    """How a model computes: `--batch-size`, `--device`, `--precision`, the model's own where None; and `remote_code_option`."""
     group.add_argument("--batch-size", type=int, metavar="N", help="batch size, counted in texts of 128 tokens (default: 32)")
     group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1; encoders: cuda:0,cuda:1 too (default: the first GPU)")
     precisions = ("fp32", "bf16", "fp16")
@@ -153,8 +153,15 @@ def model_options(group: argparse._ArgumentGroup) -> None:
 
 
 def remote_code_option(group: argparse._ActionsContainer) -> None:
-    """`--trust-remote-code`."""
+    """`--trust-remote-code`, and `--trust-python`."""
     group.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint's repository brings")
+    trust_python_option(group)
+
+
+def trust_python_option(group: argparse._ActionsContainer) -> None:
+    """`--trust-python`, which may be repeated: `shell.guard` lets these objects be imported."""
+    text = "run this object also where an entry under TANDEM_HOME, a build or a registered run names it; may be repeated"
+    group.add_argument("--trust-python", action="append", default=[], metavar="python:MODULE:FACTORY", help=text)
 
 
 def build_argument(parser: argparse.ArgumentParser) -> None:

@@ -269,7 +269,11 @@ def _guarded(
         with _signals_as_interrupts():
             args = parser().parse_args(argv)
             _quieten(args.quiet)
-            status = run(args) or 0
+            from toolkit.core.python_names import importing  # loaded with what a command needs, not for its --help
+
+            dry = getattr(args, "dry_run", False) or getattr(args, "show_prompt", False)
+            with importing(named=getattr(args, "trust_python", ()), dry=dry):
+                status = run(args) or 0
             sys.stdout.flush()
             return status
     except ToolkitError as error:

@@ -21,6 +21,7 @@ from toolkit.options import (
     systems_option,
     table_options,
     topics_option,
+    trust_python_option,
 )
 from toolkit.shell import command, guard, subcommands, write_tables
 
@@ -243,6 +244,7 @@ def dimensions_options(add: Add) -> None:
         help="a judge for instructions that no rule labels: of the registry, a folder or a Hugging Face id",
     )
     systems_option(sub)
+    trust_python_option(sub)
     endpoint_options(sub)
     by_query_option(sub)
     table_options(sub)

@@ -16,6 +16,7 @@ from toolkit.build.text_models import entry_identity
 from toolkit.build.tools import REPAIR, Tools, Writers, find_prompt
 from toolkit.core.errors import MissingExtra, ToolkitError, missing_module
 from toolkit.core.progress import progress, say
+from toolkit.core.python_names import importing
 from toolkit.engine import Executor
 from toolkit.jobs.engines import engine_of, opened
 from toolkit.models.judges.loading import SUPPORT
@@ -55,6 +56,7 @@ class BuildFolder:
         """Step -> its file, in order."""
         return {name: StepFile.of(self.path, name) for name in self.config.names}
 
+    @importing(of_data=True)
     def run(self, step: str | None = None, **how: Any) -> list[StepState]:
         """Run what is not up to date, up to a step, or all; the states of these steps. What was interrupted resumes.
 

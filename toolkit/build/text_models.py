@@ -7,6 +7,7 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
+from toolkit.core.python_names import importing
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
 from toolkit.models.judges import KIND, load_judge
@@ -121,6 +122,7 @@ def _is_price(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
+@importing(of_data=True)
 def _model(name: str, row: Mapping[str, Any], files: Sequence[Path]) -> TextModel:
     known, *_ = known_systems(files)
     system = row["system"]

@@ -1,13 +1,14 @@
-"""`python:module:factory`: an object of Python named by what makes it, and the file that this stands in. Imports nothing."""
+"""`python:module:factory`: an object of Python named by what makes it, its file, and who names it. Imports nothing."""
 
 import ast
 import hashlib
 import importlib
 import sysconfig
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 
@@ -20,6 +21,34 @@ CALLED = {
     "rank": "rank(query, docs)",
     "generate": "generate(messages)",
 }
+
+_rule: dict[str, Any] = {"named": (), "of_data": False, "dry": False}
+
+
+@contextmanager
+def importing(**rule: Any) -> Iterator[None]:
+    """Which objects may be imported within it: those `named` by the user, whatever else names them (`--trust-python`).
+
+    of_data  names are read from data, a `build.yaml` or a registered run: they do not say that the user wants them to run
+    dry      no object is imported
+    """
+    if wrong := [name for name in rule.get("named", ()) if not name.startswith(PYTHON)]:
+        raise ToolkitError(f"{wrong[0]!r} names no object of Python", FORM)
+    before = {**_rule}
+    try:
+        yield _rule.update(rule)
+    finally:
+        _rule.update(before)
+
+
+def is_named(name: str, *, by_user: bool) -> bool:
+    """Whether the user has named an object: by its name alone, or in the place that it is read from, unless that is data."""
+    return name in _rule["named"] or (by_user and not _rule["of_data"])
+
+
+def is_dry() -> bool:
+    """Whether nothing is imported, for only what would be done is shown."""
+    return _rule["dry"]
 
 
 class Source(NamedTuple):

@@ -217,7 +217,12 @@ class SystemSpec:
 
 
 @dataclass(frozen=True)
-class ObjectSpec(SystemSpec):
+class NamedSpec(SystemSpec):
+    """A system of Python that the user has named, itself or the file of its entry: it may be imported. No entry can be one."""
+
+
+@dataclass(frozen=True)
+class ObjectSpec(NamedSpec):
     """A system that is an object of this very process: `instance`, see `toolkit.models.own_systems`. No entry can be one."""
 
     instance: Any = field(default=None, repr=False, compare=False)

@@ -21,6 +21,7 @@ from toolkit.models.architectures import row_of
 from toolkit.models.checkpoint_files import WEIGHTS, check_config, count_parameters, read_json, sound
 from toolkit.models.conversion import GGUF, converted, needs_conversion
 from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
+from toolkit.models.remote_code import check_trust, refuse
 from toolkit.provenance import model_identity
 from toolkit.store import reason
 from toolkit.store.hub import COMMIT, is_offline
@@ -54,7 +55,7 @@ def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = F
     checkpoint, revision = spec.checkpoint, spec.revision
     if side == "passage" and spec.passage_checkpoint:
         checkpoint, revision = spec.passage_checkpoint, ""
-    _check_trust(spec, checkpoint, trust_remote_code)
+    check_trust(spec, trust_remote_code)
     folder = _folder(spec.name, checkpoint, revision, code=trust_remote_code)
     _check_folder(spec, folder, trust_remote_code)
     return folder
@@ -73,15 +74,17 @@ def check_usable(
     if spec.checkpoint.startswith(PYTHON):
         from toolkit.models.own_systems import check_own
 
-        return check_own(spec, device=device)
-    if (loader or spec.loader) == "endpoint" or not spec.checkpoint:
+        return check_own(spec, device=device, trust=trust_remote_code)
+    if (loader or spec.loader) == "endpoint":
+        return None
+    check_trust(spec, trust_remote_code)
+    if not spec.checkpoint:
         return None
     wanted = ("torch", "transformers", *(["sentence_transformers"] if spec.kind in BY_LIBRARY else []))
     if any(importlib.util.find_spec(module) is None for module in wanted):
         raise missing_extra(spec.name, "dense")
     if device:
         pick_devices(device)
-    _check_trust(spec, spec.checkpoint, trust_remote_code)
     for checkpoint, revision in _places(spec):
         code = trust_remote_code and checkpoint != spec.base
         if checkpoint.endswith(GGUF) and importlib.util.find_spec("gguf") is None:
@@ -321,11 +324,6 @@ def _is_hubs(checkpoint: str) -> bool:
     return not written and not (Path(checkpoint).is_dir() or Path(checkpoint).suffix == GGUF)
 
 
-def _check_trust(spec: SystemSpec, checkpoint: str, trust_remote_code: bool) -> None:
-    if spec.remote_code and not trust_remote_code:
-        _refuse_remote_code(spec.name, f"{checkpoint} computes something else without its repository's own code")
-
-
 def _check_folder(spec: SystemSpec, folder: Path, trust_remote_code: bool) -> None:
     _check_adapter(spec, folder)
     check_config(folder)
@@ -365,13 +363,9 @@ def _check_native(spec: SystemSpec, folder: Path) -> None:
 
     kind = config.get("model_type", "")
     if kind not in CONFIG_MAPPING_NAMES:
-        _refuse_remote_code(spec.name, f"transformers has no {kind or 'such'} architecture by itself")
+        refuse(spec.name, f"transformers has no {kind or 'such'} architecture by itself")
     decoder = kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
     # gte-Qwen2 and its like: a native causal model whose repository's code makes it attend in both directions
     if spec.kind == "dense" and decoder and "attention" not in spec.parameters:
         hint = "say `attention: bidirectional` or `causal` in an entry of your own (--systems), or --trust-remote-code"
         raise ToolkitError(f"{spec.name}: whether {kind} attends in both directions is in its repository's own code", hint)
-
-
-def _refuse_remote_code(name: str, why: str) -> None:
-    raise ToolkitError(f"{name} is not loaded: {why}", "--trust-remote-code runs that code, with all that it may do")

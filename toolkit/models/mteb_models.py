@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.models.remote_code import code_of, option_with_code
 from toolkit.registry.loader import did_you_mean
 from toolkit.store.bounded_http import settle_libraries
 from toolkit.store.hub import endpoint
@@ -22,10 +23,14 @@ class MtebModel:
     """A model by its entry in MTEB's registry, loaded when it is first asked.
 
     identity  what tells it from others: MTEB's version, name, revision
+    has_code  whether its entry asks for the code of its repository; trusted: whether that may be run
     """
+
+    trusted = False
 
     def __init__(self, meta: ModelMeta):
         self.meta, self._model = meta, None
+        self.has_code = bool(option_with_code([meta.loader_kwargs, meta.experiment_kwargs]))
         self.identity = f"mteb-{version('mteb')}-{meta.name}-{meta.revision}"
 
     @property
@@ -33,7 +38,8 @@ class MtebModel:
         """What MTEB's loader gives."""
         if self._model is None:
             settle_libraries(endpoint())
-            self._model = self.meta.load_model()
+            with code_of(f"mteb:{self.meta.name}", self.trusted):
+                self._model = self.meta.load_model()
         return self._model
 
     def _how(self) -> dict[str, Any]:

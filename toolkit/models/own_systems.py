@@ -16,13 +16,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.python_names import CALLED, PYTHON, Source, find_source
-from toolkit.core.specs import ObjectSpec, SystemSpec
+from toolkit.core.python_names import CALLED, PYTHON, Source, find_source, is_dry
+from toolkit.core.specs import NamedSpec, ObjectSpec, SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.encoders import SIDES, check_finite
 from toolkit.models.listwise.ranker import Window
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Request
+from toolkit.models.mteb_models import MtebModel
+from toolkit.models.remote_code import check_trust
 from toolkit.models.rerankers.base import Pair, Reranker
 from toolkit.provenance import model_identity
 
@@ -91,23 +93,19 @@ def methods_of(system: Any) -> tuple[str, ...]:
     return tuple(name for name in CALLED if callable(getattr(system, name, None)))
 
 
-def reranking_kind(system: Any) -> str | None:
-    """The kind of reranker that an object, or the object of a name, is; None for a name of something else.
-
-    ToolkitError for one that can rerank nothing.
-    """
-    if isinstance(system, str | Path):
-        if not str(system).startswith(PYTHON):
-            return None
-        system = _load(str(system))
+def reranking_kind(system: Any) -> str:
+    """The kind of reranker that an object is. ToolkitError for one that can rerank nothing."""
     found = [name for name in RERANKS if name in methods_of(system)]
     if not found:
         raise ToolkitError(f"{_shown(system)} has none of {', '.join(CALLED[name] for name in RERANKS)}", _offers(system))
     return RERANKS[found[0]]
 
 
-def check_own(spec: SystemSpec, *, device: str | None = None, precision: str | None = None) -> None:
-    """ToolkitError for what an object cannot be used as, as far as its class, or it itself where that is none, tells."""
+def check_own(spec: SystemSpec, *, device: str | None = None, precision: str | None = None, trust: bool = False) -> None:
+    """ToolkitError for what an object cannot be used as, as far as its class, or it itself where that is none, tells.
+
+    trust  whether a model of MTEB's registry may run the code of its repository
+    """
     if spec.kind not in METHODS:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which no object of Python is", f"known: {', '.join(METHODS)}")
     for name, value in (("device", device), ("precision", precision)):
@@ -120,9 +118,25 @@ def check_own(spec: SystemSpec, *, device: str | None = None, precision: str | N
         raise ToolkitError(
             f"{spec.name} is an object of Python: it has no {', '.join(unused)}", f"it may have {', '.join(known)}"
         )
+    check_trust(spec, trust)
+    _check_named(spec)
+    if is_dry():
+        return
+    if isinstance(made := getattr(spec, "instance", None), MtebModel):
+        made.trusted = trust
     made = spec.instance if isinstance(spec, ObjectSpec) else _attribute(find_source(spec.checkpoint), spec.checkpoint)
     if isinstance(made, type) or methods_of(made):
         _check_method(spec, made)
+
+
+class NotNamedError(ToolkitError):
+    """An object of Python that data names, and nobody who runs it."""
+
+
+def _check_named(spec: SystemSpec) -> None:
+    if not isinstance(spec, NamedSpec):
+        message = f"{spec.name} is not run: data alone (an entry, a build, a registered run) says that it is {spec.checkpoint}"
+        raise NotNamedError(message, f"--trust-python {spec.checkpoint} runs that code, with all that it may do")
 
 
 def load_own(spec: SystemSpec) -> Any:
@@ -134,6 +148,7 @@ def load_own(spec: SystemSpec) -> Any:
 
 def make_own(spec: SystemSpec) -> Any:
     """The same, whatever methods it has."""
+    _check_named(spec)
     return spec.instance if isinstance(spec, ObjectSpec) else _load(spec.checkpoint)
 
 
@@ -170,6 +185,9 @@ def _attribute(source: Source, name: str) -> Any:
 
 def _import(source: Source, name: str) -> Any:
     """The module, from the very file that was found; what lies beside it in the current folder can be imported by it."""
+    if is_dry():
+        hint = "--kind (of search: --rerank-kind) says what it is: cross-encoder, listwise"
+        raise ToolkitError(f"{name} is not imported to show what would be done", hint)
     top = source.module.partition(".")[0]
     loaded = sys.modules.get(top)
     if loaded is not None and getattr(loaded, "__file__", None) != source.top.origin:
@@ -211,11 +229,12 @@ class _Called:
     """An object's method, whose answers are checked; what is wrong is one ToolkitError."""
 
     def __init__(self, spec: SystemSpec, method: str):
-        self.spec, self.method, self._call = spec, method, getattr(load_own(spec), method)
+        self.spec, self.method = spec, method
 
     def __call__(self, *arguments: Any) -> Any:
+        call = getattr(load_own(self.spec), self.method)
         with _explained(f"{self.spec.name}: {self.method}"):
-            return self._call(*arguments)
+            return call(*arguments)
 
     def numbers(self, answer: Any, count: int, dimensions: int) -> np.ndarray:
         """An answer as numbers: `count` of them, or of their rows."""
@@ -310,7 +329,8 @@ class OwnRanker:
         self.spec, self._rank = spec, _Called(spec, "rank")
 
     def check(self) -> None:
-        """It is made: nothing is left to check."""
+        """Make the object."""
+        load_own(self.spec)
 
     def rank(self, windows: Sequence[Window], advance: Callable[[int], None] = lambda n: None) -> list[tuple[int, ...]]:
         """As `ListwiseRanker.rank`; an order that is no permutation is refused, not repaired."""
@@ -346,15 +366,14 @@ class OwnChatModel(Estimate):
     def __init__(self, spec: SystemSpec):
         self.spec = spec
         self.facts = {"model": spec.checkpoint, **model_identity(spec, template=False)}
-        self._generate: _Called | None = None
+        self._generate = _Called(spec, "generate")
 
     def check(self) -> None:
         """Make the object."""
-        self._generate = self._generate or _Called(self.spec, "generate")
+        load_own(self.spec)
 
     def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """(position, answer), one after the other."""
-        self.check()
         for position, request in enumerate(requests):
             said = self._generate([dict(message) for message in request.messages])
             if not isinstance(said, str):

@@ -13,8 +13,8 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
-from toolkit.core.python_names import CALLED, PYTHON, digest_of, find_source, own_files
-from toolkit.core.specs import ObjectSpec, SystemSpec
+from toolkit.core.python_names import CALLED, PYTHON, digest_of, find_source, is_named, own_files
+from toolkit.core.specs import NamedSpec, ObjectSpec, SystemSpec
 from toolkit.core.templates import without_slots
 from toolkit.core.terminal import without_keys
 from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_each, read_entries, refuse_taken
@@ -70,7 +70,8 @@ def choose_system(
             instead of the entry's; in a template `\\\\n` stands for a line feed. Of a query template without a plain one,
             queries without instruction get what `templates.without_slots` leaves of it
 
-    A file that is no entry is a warning where the name is found elsewhere.
+    A file that is no entry is a warning where the name is found elsewhere. An object of Python is a `NamedSpec`, which alone
+    may be imported, where `name` or an entry of `files` names it; one that an entry of the registry names is none.
 
     of_server  the kind of a model on a server, `API:MODEL` or `API:MODEL@ADDRESS`, where none is said: see `registry.apis`
 
@@ -93,6 +94,7 @@ def choose_system(
         raise broken[0].error if broken else missing
     for one in broken:
         _warn_once(f"warning: left out: {one}")
+    named = is_named(spec.checkpoint, by_user=spec is not entries("systems", SystemSpec)[0].get(spec.name))
     check_system(spec)  # with all of its recipes, before one of them is followed
     spec = _on_its_server(spec) if spec.kind == "rerankers" else spec
     if spec.override:
@@ -104,6 +106,7 @@ def choose_system(
         spec = replace(spec, parameters={**spec.parameters, "pooling": pooling})
     if spec.checkpoint.startswith(PYTHON):
         spec = _of_source(spec)
+        spec = NamedSpec(**vars(spec)) if named else spec
     return _checked(spec, query_template, plain_template, passage_template)
 
 
@@ -146,8 +149,8 @@ def _of_mteb(name: str, known: Container[str], kind: str | None) -> ObjectSpec:
     made, parameters = import_module(MTEB_MODELS).of_name(name.removeprefix(MTEB))
     if kind not in (None, made.kind):
         raise ToolkitError(f"{name} is of kind {made.kind}, not {kind}", "leave --kind out")
-    spec = _of_object(made, known, made.kind)
-    return replace(spec, name=_as_name(name), description="a model of MTEB's registry", parameters=parameters)
+    spec = replace(_of_object(made, known, made.kind), parameters=parameters, remote_code=made.has_code)
+    return replace(spec, name=_as_name(name), description="a model of MTEB's registry")
 
 
 @functools.cache

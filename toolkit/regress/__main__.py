@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.options import table_options
+from toolkit.options import table_options, trust_python_option
 from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
 
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ def parser() -> argparse.ArgumentParser:
     run = add("run", "make registered runs again, from nothing, and compare", run_run, RUN_EPILOG)
     run.add_argument("ids", nargs="*", metavar="ID", help=ID)
     run.add_argument("--all", action="store_true", help="every registered run")
+    trust_python_option(run)
     cite = add("cite", "print BibTeX, and one line with id, version and digest", run_cite)
     cite.add_argument("id", metavar="ID", help=ID)
     register = add("add", "register a run that has its record beside it", run_add)
     register.add_argument("run", type=Path, metavar="RUN", help="run file over a benchmark's topics")
     register.add_argument("--id", default="", metavar="ID", help="id of the entry (default: <benchmark>.<system>.v1)")
     register.add_argument("--each-mode", action="store_true", help="also an entry for each mode of the run")
+    trust_python_option(register)
     register.add_argument("--replace", action="store_true", help="write over entries of these ids")
     register.add_argument(
         "--ours", action="store_true", help="register it with those that come with Tandem, not under TANDEM_HOME"

@@ -9,6 +9,7 @@ from toolkit import __version__, registry
 from toolkit.benchmarks import Selection, load
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
+from toolkit.core.python_names import importing
 from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate import evaluate
 from toolkit.formats.documents import ContentDigest
@@ -22,6 +23,7 @@ from toolkit.regress.paths import RegressionPaths, ours, to_text
 from toolkit.regress.recorded_method import MAKE_IT, call_of, check_again, is_deterministic, system_of
 
 
+@importing(of_data=True)
 def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool = False, replace: bool = False) -> list[Path]:
     """Register a run file that has its record beside it; the paths written.
 

@@ -15,6 +15,7 @@ from toolkit.benchmarks import load, present_groups
 from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.files import REPLAY, temporary_folder
 from toolkit.core.home import home
+from toolkit.core.python_names import importing
 from toolkit.core.runs import Run
 from toolkit.core.scores import Scores
 from toolkit.core.specs import RegressionSpec
@@ -23,6 +24,7 @@ from toolkit.formats import read_run
 from toolkit.index import verify_index
 from toolkit.jobs import RunJob, search_job
 from toolkit.jobs.search_jobs import retrievals
+from toolkit.models.own_systems import NotNamedError
 from toolkit.regress.digests import benchmark_facts, corpus_digest, reference_of, run_lines, sha256
 from toolkit.regress.numbers import flat, published_numbers
 from toolkit.regress.paths import RegressionPaths, paths_of, to_text
@@ -80,11 +82,14 @@ def replay(specs: Iterable[RegressionSpec], paths: RegressionPaths | None = None
                 checks, lines = _replay(spec, entry_paths, output, Path(folder, "home"))
             except MissingExtra as error:
                 checks, lines = [Check("packages", "installed", error.hint, MISSING)], []
+            except NotNamedError:
+                raise
             except ToolkitError as error:
                 checks, lines = [Check("the run", "made again", " ".join(error.lines()), FAIL)], []
             yield Result(spec.name, tuple(checks), tuple(lines), time.monotonic() - started)
 
 
+@importing(of_data=True)
 def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: Path) -> tuple[list[Check], list[str]]:
     if (spec.needs and (missing := _missing(spec.needs))) or (missing := _moved(spec)):
         return [missing], []

@@ -283,9 +283,9 @@ def choose_reranker(
     if isinstance(system, SystemSpec):
         return system
     if not isinstance(system, str | Path) or str(system).startswith(PYTHON):
-        from toolkit.models.own_systems import reranking_kind
+        from toolkit.models.own_systems import make_own, reranking_kind
 
-        kind = kind or reranking_kind(system)
+        kind = kind or reranking_kind(make_own(choose_system(system)))
     return choose_system(system, files=systems, recipe=recipe, kind=kind, of_server=ON_SERVER)
 
 

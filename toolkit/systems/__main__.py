@@ -71,8 +71,8 @@ def parser() -> argparse.ArgumentParser:
     template_options(what)
     passage = "template of a document, with {contents}, {title} or {text} (default: the system's)"
     what.add_argument("--passage-template", metavar="T", help=passage)
-    remote_code_option(what)
-    remote_code_option(fetch_parser)
+    for group in (check_parser, fetch_parser, what):
+        remote_code_option(group)
     return result
 
 
@@ -110,7 +110,7 @@ def check(args: argparse.Namespace) -> int:
     from toolkit.core.aligned_table import Column, Table
     from toolkit.systems.contract import check_system
 
-    checks = check_system(args.name, files=args.systems)
+    checks = check_system(args.name, files=args.systems, trust_remote_code=args.trust_remote_code)
     columns = (Column("outcome", label=True), Column("method", label=True), Column("what", prose=True))
     rows = [
         ("FAIL" if one.problem else "ok", one.method, f"{one.what}{f': {one.problem}' if one.problem else ''}")

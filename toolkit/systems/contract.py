@@ -37,10 +37,11 @@ class Check(NamedTuple):
     problem: str = ""
 
 
-def check_system(system: Any, **how: Any) -> list[Check]:
+def check_system(system: Any, *, trust_remote_code: bool = False, **how: Any) -> list[Check]:
     """Try each method that an object has.
 
     system  `python:module:factory`, an entry's name, or an object
+    trust_remote_code  of a model of MTEB's registry
     how     what `registry.choose_system` takes
 
     Raises ToolkitError for what is no object of Python, or cannot be made.
@@ -51,7 +52,8 @@ def check_system(system: Any, **how: Any) -> list[Check]:
     methods = methods_of(make_own(spec))
     if not methods:
         raise ToolkitError(f"{spec.checkpoint} has none of {', '.join(CALLED.values())}", "see docs/guides/own-system.md")
-    return [check for name in methods for check in CHECKS[name](replace(spec, kind=KINDS[name], parameters={}))]
+    tried = {name: replace(spec, kind=KINDS[name], parameters={}) for name in methods}
+    return [check for name, as_kind in tried.items() for check in CHECKS[name](as_kind, trust_remote_code)]
 
 
 def _tried(method: str, tries: dict[str, Callable[[], str]]) -> Iterator[Check]:
@@ -64,14 +66,14 @@ def _tried(method: str, tries: dict[str, Callable[[], str]]) -> Iterator[Check]:
             return
 
 
-def _encode(spec: SystemSpec) -> Iterator[Check]:
+def _encode(spec: SystemSpec, trust: bool) -> Iterator[Check]:
     inputs = [Input("", text) for text in TEXTS]
     made: dict[str, np.ndarray] = {}
     encoder: Any = None
 
     def all_at_once() -> str:
         nonlocal encoder
-        encoder = load_encoder(spec)
+        encoder = load_encoder(spec, trust_remote_code=trust)
         made.update({side: encoder.encode(inputs, side) for side in ("query", "passage")})
         dimensions = {vectors.shape[1] for vectors in made.values()}
         return "" if len(dimensions) == 1 else f"queries and passages have vectors of {sorted(dimensions)} numbers"
@@ -101,14 +103,14 @@ def _encode(spec: SystemSpec) -> Iterator[Check]:
     )
 
 
-def _score(spec: SystemSpec) -> Iterator[Check]:
+def _score(spec: SystemSpec, trust: bool) -> Iterator[Check]:
     pairs = [(Input("", TEXTS[0]), Input("", text)) for text in TEXTS[1:]]
     made: list[np.ndarray] = []
     reranker: Any = None
 
     def all_at_once() -> str:
         nonlocal reranker
-        reranker = load_reranker(spec)
+        reranker = load_reranker(spec, trust_remote_code=trust)
         made.append(reranker.score(pairs))
         return ""
 
@@ -139,7 +141,7 @@ def _apart(values: np.ndarray, expected: np.ndarray, what: str) -> str:
     return f"{what} ({most:.3g} apart)" if most > CLOSE * max(1.0, float(np.abs(expected).max())) else ""
 
 
-def _rank(spec: SystemSpec) -> Iterator[Check]:
+def _rank(spec: SystemSpec, trust: bool) -> Iterator[Check]:
     def orders(count: int) -> tuple[int, ...]:
         return OwnRanker(spec).rank([Window("check", TEXTS[0], TEXTS[1 : count + 1])])[0]
 
@@ -152,7 +154,7 @@ def _rank(spec: SystemSpec) -> Iterator[Check]:
     yield from _tried("rank", {**tries, "the same again": again})
 
 
-def _generate(spec: SystemSpec) -> Iterator[Check]:
+def _generate(spec: SystemSpec, trust: bool) -> Iterator[Check]:
     messages = [{"role": "system", "content": "Answer briefly."}, {"role": "user", "content": "Is water wet? Yes or No?"}]
     said: list[str] = []
 

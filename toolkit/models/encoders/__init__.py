@@ -11,6 +11,7 @@ from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints import settle_arithmetic
+from toolkit.models.remote_code import code_of
 
 SIDES = ("query", "passage")
 # kind of a system -> the module whose `load` loads what encodes for it, with torch only when it is asked for
@@ -74,13 +75,13 @@ def load_encoder(
     if spec.checkpoint.startswith(PYTHON):
         from toolkit.models.own_systems import OwnEncoder, check_own
 
-        check_own(spec, device=device, precision=precision)
+        check_own(spec, device=device, precision=precision, trust=trust_remote_code)
         return OwnEncoder(spec, batch_size or 32)
     settle_arithmetic()
     module = importlib.import_module(f"toolkit.models.encoders.{LOADERS[spec.kind]}")
-    return module.load(
-        spec, device=device, precision=precision, batch_size=batch_size or 32, trust_remote_code=trust_remote_code
-    )
+    how = {"device": device, "precision": precision, "batch_size": batch_size or 32}
+    with code_of(spec.name, trust_remote_code):
+        return module.load(spec, trust_remote_code=trust_remote_code, **how)
 
 
 def check_finite(texts: Sequence[str], vectors: Sequence[np.ndarray], precision: str) -> None:

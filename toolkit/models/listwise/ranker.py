@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.python_names import PYTHON
+from toolkit.core.python_names import PYTHON, is_dry
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import check_template
 from toolkit.models.listwise.passages import passage, plain
@@ -209,9 +209,10 @@ def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> L
     yet.
     """
     if spec.checkpoint.startswith(PYTHON):
-        from toolkit.models.own_systems import OwnRanker, load_own, methods_of
+        from toolkit.models.own_systems import OwnRanker, check_own, load_own, methods_of
 
-        if "rank" in methods_of(load_own(spec)):
+        check_own(spec)
+        if is_dry() or "rank" in methods_of(load_own(spec)):
             if prompt:
                 raise ToolkitError(f"{spec.name} is called as rank(query, docs): it has no prompt", "leave --prompt out")
             return OwnRanker(spec)

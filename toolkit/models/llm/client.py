@@ -153,7 +153,7 @@ def load_llm(
 
         if loader:
             raise ToolkitError(f"{spec.name} is an object of Python, and loaded by nothing else", "leave --loader out")
-        check_own(spec, device=device, precision=precision)
+        check_own(spec, device=device, precision=precision, trust=trust_remote_code)
         stored = None if is_nameless(spec) else AnswerCache(cache or default_cache())
         return LLM(OwnChatModel(spec), cache=stored, replay=replay)
     loader = loader or spec.loader or "transformers"

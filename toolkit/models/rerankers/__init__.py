@@ -11,6 +11,7 @@ from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints import settle_arithmetic
 from toolkit.models.llm import Prompt
+from toolkit.models.remote_code import code_of
 from toolkit.models.rerankers.base import Reranker
 from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED, SETTINGS, PromptParameters
@@ -56,7 +57,7 @@ def load_reranker(
     if spec.checkpoint.startswith(PYTHON):
         from toolkit.models.own_systems import OwnReranker, check_own
 
-        check_own(spec, device=device, precision=precision)
+        check_own(spec, device=device, precision=precision, trust=trust_remote_code)
         return OwnReranker(spec, batch_size or 32)
     if spec.kind == "rerankers":
         from toolkit.models.rerankers.library import LibraryReranker
@@ -70,10 +71,10 @@ def load_reranker(
         if error.name in ("torch", "transformers", "sentence_transformers"):
             raise missing_extra(f"reranking with {spec.name}", "dense") from error
         raise
-    given = {"prompt": prompt} if prompt is not None else {}
-    return module.load(
-        spec, device=device, precision=precision, batch_size=batch_size or 32, trust_remote_code=trust_remote_code, **given
-    )
+    how = {"device": device, "precision": precision, "batch_size": batch_size or 32}
+    how |= {"prompt": prompt} if prompt is not None else {}
+    with code_of(spec.name, trust_remote_code):
+        return module.load(spec, trust_remote_code=trust_remote_code, **how)
 
 
 def check_reranker(spec: SystemSpec, prompt: str | Prompt | None = None) -> None:

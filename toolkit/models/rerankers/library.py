@@ -16,12 +16,14 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints import PRECISIONS, settle_arithmetic
 from toolkit.models.listwise.ranker import Window
 from toolkit.models.llm.estimate import estimate_tokens
+from toolkit.models.remote_code import check_trust, code_of
 from toolkit.models.rerankers.base import Pair, Reranker
 from toolkit.models.servers.client import OPENAI_KEY
 from toolkit.store.bounded_http import reason, settle_libraries
 from toolkit.store.hub import endpoint
 
 RANK_ONLY = ("rankgpt", "rankllm")  # types that order lists and give no scores
+TAKES_CODE = ("cross-encoder", "t5", "colbert", "mxbaiv2", "upr", "llm-layerwise")  # types of checkpoints of transformers
 GIVEN = {"device": "device", "precision": "dtype", "batch_size": "batch_size"}  # ours -> the library's
 
 
@@ -33,12 +35,13 @@ def is_rank_only(spec: SystemSpec) -> bool:
 class Library:
     """One model of the library, loaded when it is first needed.
 
-    how  `device`, `precision`, `batch_size` where the type's class has them; `trust_remote_code`, without which none is run
+    how  `device`, `precision`, `batch_size` where the type's class has them; `trust_remote_code`, see `models.remote_code`
 
     Raises ToolkitError, when it is loaded or used, for whatever the library raises.
     """
 
     def __init__(self, spec: SystemSpec, *, trust_remote_code: bool = False, **how: Any):
+        check_trust(spec, trust_remote_code)
         self.spec, self._trust = spec, trust_remote_code
         self._how = {name: value for name, value in how.items() if value is not None}
         self._loaded: Any = None
@@ -63,7 +66,7 @@ class Library:
             settle_libraries("" if os.path.exists(self.model) else address)
             from rerankers import Reranker as make
 
-            with self._explained("load"):
+            with self._explained("load"), code_of(self.spec.name, self._trust):
                 self._loaded = make(self.model, model_type=self.type, verbose=0, **self._arguments())
             if self._loaded is None:  # it prints what is missing, and returns nothing
                 hint = f'pip install "rerankers[{_extra(self.type)}]"'
@@ -81,8 +84,9 @@ class Library:
         options = {**given, **self.spec.parameters.get("options", {})}
         if "cache_dir" in parameters:  # FlashRank would take a folder in the working one
             options.setdefault("cache_dir", str(home() / "models" / "flashrank"))
-        for part in ("model_kwargs", "tokenizer_kwargs") if self.type == "llm-layerwise" else ():  # its default is true
-            options[part] = {**options.get(part, {}), "trust_remote_code": self._trust}
+        # None also where the type's default is true: code that is not needed is not run then, and what is needed is refused
+        for part in ("model_kwargs", "tokenizer_kwargs") if self.type in TAKES_CODE else ():
+            options[part] = {"trust_remote_code": self._trust or None, **options.get(part, {})}
         if "api_key" in parameters:
             name = self.spec.parameters.get("key", OPENAI_KEY)
             if not os.environ.get(name):
