@@ -16,7 +16,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.core.yaml_json import read_yaml
 from toolkit.models.checkpoints import check_usable, locate
-from toolkit.models.conversion import PICKLES, pickles_of, read_pickled
+from toolkit.models.conversion import PICKLES, convert_pickles, pickles_in, pickles_of, read_pickled
 from toolkit.models.encoders import load_encoder
 from toolkit.registry import choose_system
 
@@ -111,7 +111,7 @@ def test_a_malicious_pickle_is_refused_by_torch_in_one_line_and_runs_nothing(hom
         assert message.startswith(f"error: {folder / 'pytorch_model.bin'}: torch refuses it as weights (")
         assert "GLOBAL posix.system" in message
         assert hint == "hint:  a pickle may hold nothing but tensors: other objects could run code"
-        assert caught.value.status == 1
+        assert caught.value.status == 2
     assert not ran.exists()
     assert not list((home / "converted").glob("*"))
     # the same bytes do run where pickle itself reads them: the test would see it
@@ -149,6 +149,87 @@ def test_a_damaged_pickle_is_one_line(tmp_path):
         with pytest.raises(ToolkitError) as caught:
             read_pickled(tmp_path / "x.bin")
         assert len(caught.value.lines()) == 2
+
+
+def compressed(path, method):
+    """The same archive with compressed members."""
+    with zipfile.ZipFile(path) as packed:
+        members = {name: packed.read(name) for name in packed.namelist()}
+    with zipfile.ZipFile(path, "w", method) as packed:
+        for name, content in members.items():
+            packed.writestr(name, content)
+
+
+LARGER = "has .* bytes, and its tensors would have "
+HOSTILE = {
+    "a view that repeats one number": (lambda torch: {"a": torch.zeros(1).expand(10**12)}, LARGER + "4,000,000,000,000"),
+    "views of one tensor": (
+        lambda torch: dict.fromkeys(map(str, range(9)), torch.zeros(4000).expand(500, 4000)),
+        LARGER + "72,",
+    ),
+    "a tensor by many names": (lambda torch: dict.fromkeys(map(str, range(9)), torch.zeros(4000)), LARGER + "144,000"),
+    "no memory of its own": (lambda torch: {"a": torch.zeros(3, device="meta")}, "holds no mapping of names to tensors"),
+    "sparse": (lambda torch: {"a": torch.eye(3).to_sparse()}, "holds no mapping of names to tensors"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_tensors_larger_than_their_file_are_refused_before_they_are_made(tmp_path, case):
+    import torch
+
+    make, message = HOSTILE[case]
+    torch.save(make(torch), tmp_path / "x.bin")
+    with pytest.raises(ToolkitError, match=message) as caught:
+        read_pickled(tmp_path / "x.bin")
+    assert caught.value.status == 2
+
+
+def test_embeddings_by_four_names_are_not_too_large(tmp_path):
+    import torch
+
+    table, weights = torch.rand(1000, 8), {"wi": torch.rand(8, 8)}
+    torch.save(weights | dict.fromkeys(["shared", "encoder", "decoder", "lm_head"], table), tmp_path / "x.bin")
+    assert len(read_pickled(tmp_path / "x.bin")) == 5
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_compressed_archives_are_refused_before_they_are_unpacked(tmp_path, method):
+    import torch
+
+    torch.save({"a": torch.zeros(1000)}, tmp_path / "x.bin")
+    compressed(tmp_path / "x.bin", method)
+    with pytest.raises(ToolkitError, match=r"torch refuses it as weights \(it is compressed, "):
+        read_pickled(tmp_path / "x.bin")
+
+
+@pytest.mark.parametrize("archive", [False, True])
+def test_a_storage_beyond_its_file_is_one_line(tmp_path, archive):
+    import torch
+
+    path = tmp_path / "x.bin"
+    torch.save({"a": torch.zeros(10)}, path, _use_new_zipfile_serialization=archive)
+    lie = b"J" + (2 * 10**9).to_bytes(4, "little")  # in the place of K10, in the pickle's codes
+    if archive:
+        with zipfile.ZipFile(path) as packed:
+            members = {name: packed.read(name) for name in packed.namelist()}
+        with zipfile.ZipFile(path, "w") as packed:
+            for name, content in members.items():
+                packed.writestr(name, content.replace(b"K\n", lie) if name.endswith("data.pkl") else content)
+    else:
+        path.write_bytes(path.read_bytes().replace(b"K\n", lie))
+    with pytest.raises(ToolkitError, match="torch refuses it as weights"):
+        read_pickled(path)
+
+
+def test_what_a_failed_conversion_wrote_goes_away(bert, tmp_path):
+    import torch
+
+    folder = pickled_copy(bert, tmp_path / "pickled", shards=2)
+    torch.save({"a": torch.zeros(1).expand(10**12)}, folder / "pytorch_model-00002-of-00002.bin")
+    before = sorted(folder.iterdir())
+    with pytest.raises(ToolkitError, match="its tensors would have"):
+        convert_pickles(folder, pickles_in(folder), folder)
+    assert sorted(folder.iterdir()) == before
 
 
 def test_checking_converts_nothing(home, bert, tmp_path):

@@ -1,9 +1,10 @@
-"""Checkpoints whose repository brings code of its own, computed without it: `registry/architectures.yaml`."""
+"""What `registry/architectures.yaml` says: which code of repositories is replaced by what, and which weights may be spare."""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from toolkit.core.yaml_json import read_yaml
 from toolkit.models.checkpoint_files import read_json, sound
 from toolkit.registry.loader import FOLDER
 
+SHOWN = 20  # names of weights in a message
 # of config.json: what says which code is meant, and what transformers writes in another way
 LEFT_OUT = ("architectures", "auto_map", "model_type", "rope_scaling", "rope_theta", "torch_dtype", "transformers_version")
 
@@ -21,7 +23,7 @@ LEFT_OUT = ("architectures", "auto_map", "model_type", "rope_scaling", "rope_the
 def row_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """The row that a config.json is computed by; empty where it names no code of its own, or is of another kind."""
     code = (config.get("auto_map") or {}).get("AutoConfig", "")
-    row = read_yaml(FOLDER / "architectures.yaml").get(code.rpartition(".")[2], {})
+    row = read_yaml(FOLDER / "architectures.yaml")["own_code"].get(code.rpartition(".")[2], {})
     return row if all(config.get(name, value) == value for name, value in row.get("only", {}).items()) else {}
 
 
@@ -91,3 +93,44 @@ def _renaming(kind: type, names: tuple[tuple[str, tuple[str, ...]], ...]) -> typ
     ]
     register_checkpoint_conversion_mapping(made.__name__, changes, overwrite=True)
     return made
+
+
+def check_weights(name: str, folder: Path, kind: type, *, pooled: bool = False, **options: Any) -> None:
+    """ToolkitError unless a checkpoint holds all weights of a class of transformers, in their shapes, and no others.
+
+    name    of the system, for the message
+    kind    a class or an AutoModel; `options` are what its `from_pretrained` takes
+    pooled  whether the pooler is computed with, which may be missing otherwise
+
+    Only names and shapes are read, for a model without memory: a size that a configuration makes up costs none.
+    """
+    how = {"device_map": "meta", "use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
+    model, report = kind.from_pretrained(folder, **{**options, **how})
+    check_report(name, folder, model, report, pooled=pooled)
+
+
+def check_report(name: str, place: Path, model: Any, report: Mapping[str, Any], *, pooled: bool = False) -> None:
+    """The same by what transformers reports of a load."""
+    buffers, heads, lacking = _spare(model.config)
+    modules, kind = dict(model.named_modules()), type(model).__name__
+    others = [each for each in report["unexpected_keys"] if not buffers.fullmatch(each)]
+    shapes = [f"{each}: {(*found,)}, not {(*meant,)}" for each, found, meant in report["mismatched_keys"]]
+    wrong = {
+        f"lacks {{}} weights of {kind}": [each for each in report["missing_keys"] if pooled or not lacking.fullmatch(each)],
+        # a head is spare where the model has none by its name
+        f"holds {{}} weights that {kind} has not": [
+            each for each in others if each.rpartition(".")[0] in modules or not heads.fullmatch(each)
+        ],
+        f"holds {{}} weights in other shapes than {kind}": shapes,
+    }
+    if wrong := {what.format(len(names)): sorted(names) for what, names in wrong.items() if names}:
+        shown = (f"{what} ({', '.join([*names[:SHOWN], *['...'][: len(names) - SHOWN]])})" for what, names in wrong.items())
+        hint = "what a checkpoint lacks would be random: is it complete, of this architecture, and of this --kind?"
+        raise ToolkitError(f"{name}: {place} {'; '.join(shown)}", hint)
+
+
+def _spare(config: transformers.PretrainedConfig) -> list[re.Pattern[str]]:
+    """The registry's patterns of spare weights of an architecture: buffers, heads, and what may be missing."""
+    names = {config.model_type, *(config.architectures or [])}
+    rows = [row for row in read_yaml(FOLDER / "architectures.yaml")["weights"] if not names.isdisjoint(row.get("of", names))]
+    return [re.compile("|".join(p for row in rows for p in row.get(part, ()))) for part in ("buffers", "heads", "missing")]

@@ -12,10 +12,8 @@ from toolkit.core.errors import ToolkitError, library
 WEIGHTS = "*.safetensors"
 COMPLETE = "is the checkpoint complete?"
 # what makes a model larger than its weights, before they are read: the names that transformers' configurations have
-LAYERS = (
-    *("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers"),
-    *("num_experts", "num_local_experts"),
-)
+LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
+EXPERTS = ("num_experts", "num_local_experts")  # whose weights may be one tensor
 WIDTHS = (
     *("hidden_size", "d_model", "n_embd", "dim", "hidden_dim", "intermediate_size", "d_ff", "ffn_dim", "d_kv", "vocab_size"),
     *("embedding_size", "type_vocab_size", "num_attention_heads", "num_key_value_heads", "head_dim", "num_labels"),
@@ -57,23 +55,29 @@ def inside(folder: Path, name: str) -> Path:
 
 def count_parameters(folder: Path) -> int:
     """The parameters in the safetensors of a folder, from their headers."""
-    safetensors, total = library("safetensors", "this system", "dense"), 0
+    return sum(_sizes(folder))
+
+
+def _sizes(folder: Path) -> list[int]:
+    """The parameters of each tensor."""
+    safetensors, sizes = library("safetensors", "this system", "dense"), []
     # some repositories have all weights a second time, in one file that transformers does not read
     for path in sorted(path for path in folder.glob(WEIGHTS) if not path.name.startswith("consolidated")):
         try:
             with safetensors.safe_open(path, "np") as file:  # checks lengths and offsets, too
-                total += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+                sizes += [math.prod(file.get_slice(name).get_shape()) for name in file.keys()]  # noqa: SIM118
         except (safetensors.SafetensorError, OSError, ValueError, OverflowError) as error:
             raise ToolkitError(f"{path} is no safetensors file ({str(error)[:100]})", COMPLETE) from error
-    return total
+    return sizes
 
 
 def check_config(folder: Path) -> None:
     """ToolkitError for a configuration of a model that is far larger than its weights: transformers would make it first."""
     with sound(folder):
-        most = max(FEWEST, 8 * count_parameters(folder))
+        sizes = _sizes(folder)
+        most = dict.fromkeys(LAYERS, min(MOST_LAYERS, len(sizes))) | dict.fromkeys(EXPERTS, MOST_LAYERS)
         for name, value in _numbers(read_json(folder / "config.json", {})):
-            if value > (MOST_LAYERS if name in LAYERS else most):
+            if value > most.get(name, max(FEWEST, 8 * sum(sizes))):
                 message = f"{folder}: {name} is {value}, which is no size of a model with these weights"
                 raise ToolkitError(message, COMPLETE)
         adapter = read_json(folder / "adapter_config.json", {})
@@ -87,7 +91,7 @@ def _numbers(config: dict[str, Any]) -> Iterator[tuple[str, int]]:
     for name, value in config.items():
         if isinstance(value, dict):
             yield from _numbers(value)
-        elif name in LAYERS or name in WIDTHS:
+        elif name in (*LAYERS, *EXPERTS, *WIDTHS):
             for number in value if isinstance(value, list) else [value]:
                 if number is not None:
                     yield name, number

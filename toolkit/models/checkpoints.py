@@ -6,7 +6,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -187,13 +187,6 @@ def parameters(spec: SystemSpec) -> int | None:
         return None
     number, unit, towers = size.groups()
     return round(float(number) * UNITS[unit]) * int(towers or 1)
-
-
-def check_weights(spec: SystemSpec, folder: Path, model: object, missing: Iterable[str]) -> None:
-    """ToolkitError where weights are `missing` that the class of transformers wants: it makes them up."""
-    if missing := sorted(missing):
-        message = f"{spec.name}: {folder} lacks {len(missing)} weights of {type(model).__name__} ({missing[0]}, ...)"
-        raise ToolkitError(message, "they would be random: is it another architecture's checkpoint?")
 
 
 def free_memory(device: str) -> int:

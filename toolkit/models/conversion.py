@@ -11,6 +11,7 @@ import json
 import re
 import shutil
 import warnings
+import zipfile
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
@@ -18,8 +19,11 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError, library
 from toolkit.core.home import home
-from toolkit.core.lazy_names import torch
+from toolkit.core.lazy_names import torch, transformers
+from toolkit.core.memory import memory_bound
 from toolkit.core.progress import say
+from toolkit.models.architectures import check_report
+from toolkit.models.checkpoint_files import COMPLETE, FEWEST
 from toolkit.store import lock, new_folder
 from toolkit.store.digests import file_sha256, write_digests
 
@@ -31,6 +35,9 @@ SAFE = {"pytorch_model": "model", "adapter_model": "adapter_model"}  # how the f
 SAFE_SINCE = (2, 6)  # of torch: before, weights_only could be made to run code (CVE-2025-32434)
 INDEX = ".bin.index.json"  # ends the name of the list of pickled parts
 PICKLES = "pickled.sha256"  # in a converted folder: what it was made of
+TIED = 4  # names that one tensor has at most: of T5 its embeddings and its head
+SPARE = 1 << 30  # bytes that torch's reader may take beside the tensors of a file
+BLOCK = re.compile(r"(?:.+\.)?blk\.(\d+)\..+")  # a tensor of a GGUF file's block
 REFUSED = re.compile(r"GLOBAL [\w.]+|[Uu]nsupported operand \d+")  # of what torch says: what it is about
 
 
@@ -100,9 +107,15 @@ def convert_pickles(place: Path, names: Sequence[str], target: Path) -> None:
 
     parts: dict[Path, dict[str, str]] = {}  # of a checkpoint in several files: its index -> weight -> file
     for name in names:
-        tensors, file = read_pickled(place / name), target / _safe_name(name)
+        file = target / _safe_name(name)
         file.parent.mkdir(exist_ok=True)
-        save_file(_apart(tensors), file, metadata={"format": "pt"})
+        try:
+            tensors = read_pickled(place / name)
+            save_file(_apart(tensors), file, metadata={"format": "pt"})
+        except BaseException:
+            for written in names:
+                (target / _safe_name(written)).unlink(missing_ok=True)
+            raise
         if "-of-" in file.name:
             index = file.with_name(f"{file.name.partition('-')[0]}.safetensors.index.json")
             parts.setdefault(index, {}).update(dict.fromkeys(tensors, file.name))
@@ -116,24 +129,35 @@ def convert_pickles(place: Path, names: Sequence[str], target: Path) -> None:
 def read_pickled(path: Path) -> dict[str, torch.Tensor]:
     """The tensors of a file of PyTorch's, by `torch.load(weights_only=True)`, which runs none of its code.
 
-    Raises ToolkitError for a file that torch refuses, for one that holds something else, and for a torch before 2.6.
+    Raises ToolkitError where torch refuses it, for other content, for tensors larger than the file, and for a torch before 2.6.
     """
     from toolkit.models.checkpoints import import_torch
 
     torch = import_torch()
     if tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2]) < SAFE_SINCE:
         raise ToolkitError(f"torch {torch.__version__} does not read {path} safely", "pip install 'torch>=2.6'")
+    size, archive = path.stat().st_size, zipfile.is_zipfile(path)
     try:
-        with warnings.catch_warnings():
+        if archive:
+            with zipfile.ZipFile(path) as packed:
+                if any(member.compress_type for member in packed.infolist()):
+                    raise zipfile.BadZipFile("it is compressed, as torch's own files are not")
+        with warnings.catch_warnings(), memory_bound(size + SPARE):
             warnings.simplefilter("ignore")  # of the pickle's protocol
-            loaded = torch.load(path, map_location="cpu", weights_only=True)
+            loaded = torch.load(path, map_location="cpu", weights_only=True, mmap=archive)
     except Exception as error:  # of pickle, zipfile or torch, by what is wrong with the file
         found = REFUSED.search(str(error))
         said = found[0] if found else " ".join(str(error).split())[:160] or type(error).__name__
         message = f"{path}: torch refuses it as weights ({said})"
-        raise ToolkitError(message, "a pickle may hold nothing but tensors: other objects could run code", status=1) from error
-    if not isinstance(loaded, dict) or not loaded or not all(isinstance(value, torch.Tensor) for value in loaded.values()):
+        raise ToolkitError(message, "a pickle may hold nothing but tensors: other objects could run code") from error
+    plain = isinstance(loaded, dict) and all(
+        isinstance(value, torch.Tensor) and value.layout is torch.strided and not (value.is_meta or value.is_quantized)
+        for value in loaded.values()
+    )
+    if not plain or not loaded:
         raise ToolkitError(f"{path} holds no mapping of names to tensors", "is it a checkpoint of a training?")
+    if (whole := sum(value.numel() * value.element_size() for value in loaded.values())) > TIED * size:
+        raise ToolkitError(f"{path} has {size:,} bytes, and its tensors would have {whole:,}", "is it a checkpoint?")
     return {str(name): value for name, value in loaded.items()}
 
 
@@ -160,14 +184,17 @@ def _write_gguf(name: str, file: Path, target: Path) -> None:
     from toolkit.models.checkpoints import explained_by, import_torch, import_transformers
 
     torch, transformers = import_torch(), import_transformers()
-    library("gguf", f"{name} ({file.name})", "gguf")
+    gguf = library("gguf", f"{name} ({file.name})", "gguf")
     from safetensors.torch import save_file
 
     # a bar of its own, which nothing turns off
     with explained_by(name, file), redirect_stderr(io.StringIO()):
         options = {"gguf_file": file.name, "local_files_only": True}
+        unused = _unused(name, file, gguf.GGUFReader(file))
         tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, **options)
-        model = transformers.AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **options)
+        options |= {"dtype": torch.float32, "output_loading_info": True, "ignore_mismatched_sizes": True}
+        model, report = transformers.AutoModelForCausalLM.from_pretrained(file.parent, **options)
+        check_report(name, file, model, {**report, "unexpected_keys": {*report["unexpected_keys"], *unused}})
         if hasattr(model.config, "quantization_config"):  # the numbers are not quantised any more
             del model.config.quantization_config
         model.config.architectures = [type(model).__name__]
@@ -178,6 +205,33 @@ def _write_gguf(name: str, file: Path, target: Path) -> None:
         weights = {key: value for key, value in model.state_dict().items() if not _is_tied(model, key)}
         save_file(_apart(weights), target / "model.safetensors", metadata={"format": "pt"})
     (target / PICKLES).write_text(f"{file_sha256(file)}  {file.name}\n", encoding="utf-8")
+
+
+def _unused(name: str, file: Path, reader: Any) -> list[str]:
+    """The tensors of a GGUF file that transformers would pass over, by the header alone, as gguf's reader has it.
+
+    Raises ToolkitError where the header announces more blocks than there are, or a model that is far larger than its tensors.
+    """
+    from transformers import modeling_gguf_pytorch_utils as ggufs
+
+    blocks = {found[1] for tensor in reader.tensors if (found := BLOCK.fullmatch(tensor.name))}
+    for key, field in reader.fields.items():
+        if key.endswith("block_count") and field.contents() > len(blocks):
+            message = f"{name}: {file} announces {field.contents():,} blocks ({key}), and has tensors of {len(blocks):,}"
+            raise ToolkitError(message, COMPLETE)
+    with torch.device("meta"):  # no memory
+        config = transformers.AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
+        model = transformers.AutoModelForCausalLM.from_config(config)
+    announced, held = model.num_parameters(), sum(tensor.n_elements for tensor in reader.tensors)
+    if announced > 2 * held + FEWEST:
+        raise ToolkitError(f"{name}: {file} announces a model of {announced:,} parameters, and holds {held:,}", COMPLETE)
+    processor = ggufs.TENSOR_PROCESSORS.get(reader.fields["general.architecture"].contents(), ggufs.TensorProcessor)
+    try:
+        used = ggufs.get_gguf_hf_weights_map(model, processor(config=model.config.to_dict())).keys()
+    except NotImplementedError:  # of architectures that transformers reads in another way, and reports on
+        return []
+    names = (tensor.name for tensor in reader.tensors)
+    return [each for each in names if used.isdisjoint((each, each.removesuffix(".weight")))]  # as experts are known
 
 
 def _is_tied(model: Any, key: str) -> bool:

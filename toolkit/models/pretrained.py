@@ -14,7 +14,7 @@ import torch
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
-from toolkit.models.architectures import is_native, native
+from toolkit.models.architectures import check_weights, is_native, native
 from toolkit.models.weights import origin_of
 from toolkit.store import reason
 
@@ -51,11 +51,11 @@ def load(
 ) -> Loaded:
     """A checkpoint through one of transformers' AutoModel classes.
 
-    what  the kind of model, for the message where the checkpoint lacks some of its weights
+    what  the kind of model, for messages
 
     A language model's adapter is merged into its base. Raises ToolkitError where the checkpoint cannot be had or does not fit
-    (see `toolkit.models.checkpoints`), where weights are missing (transformers would make them up), for an adapter of another
-    kind, and for a tokenizer without offsets.
+    (see `toolkit.models.checkpoints`), where it does not hold the weights of such a model (see `check_weights`), for an adapter
+    of another kind, and for a tokenizer without offsets.
     """
     if spec.base and auto != CAUSAL:
         raise ToolkitError(
@@ -72,13 +72,14 @@ def load(
         tokenizer = transformers.AutoTokenizer.from_pretrained(whole, **shared)
         config, kind = native(whole, auto) or (None, getattr(transformers, auto))
         dtype = checkpoints.pick_dtype(spec, precision, place)
-        options = {"dtype": dtype, "use_safetensors": True, "output_loading_info": True}
-        model, report = kind.from_pretrained(whole, config=config, **options, **shared)
+        options = {"config": config, "dtype": dtype, **shared}
+        check_weights(spec.name, whole, kind, **options)
+        model = kind.from_pretrained(whole, use_safetensors=True, **options)
+    except ToolkitError:
+        raise
     except Exception as error:  # transformers has no class of its own for what it cannot load
         hint = "see --kind; is the checkpoint complete?"
         raise ToolkitError(f"{spec.name} does not load as a {what}: {reason(error)}", hint) from error
-    if missing := report["missing_keys"]:
-        raise ToolkitError(f"{spec.name} is no {what}: it lacks the weights {three(missing)}", "see --kind")
     if spec.base:
         model = merged(spec, model, folder)
     if not tokenizer.is_fast:
@@ -93,16 +94,19 @@ def load(
 
 def merged(spec: SystemSpec, model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """The model with the adapter in `folder` merged into it; ToolkitError where that is another model's."""
-    from peft import PeftModel
+    from peft import PeftModel, get_peft_model_state_dict, load_peft_weights
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of PEFT, to its own authors
         # PEFT only warns, and the base alone would answer
         warnings.filterwarnings("error", message="Found missing adapter keys")
         try:
-            return PeftModel.from_pretrained(model, folder).merge_and_unload()
+            adapted = PeftModel.from_pretrained(model, folder)
+            if unused := set(load_peft_weights(str(folder), device="cpu")) - set(get_peft_model_state_dict(adapted)):
+                raise ValueError(three(unused))
+            return adapted.merge_and_unload()
         except Exception as error:  # a UserWarning, or whatever PEFT and torch raise over a file that is damaged
-            message = f"{spec.name}: the adapter in {folder} does not fit {type(model).__name__}"
+            message = f"{spec.name}: the adapter in {folder} does not fit {type(model).__name__} ({reason(error)[:500]})"
             raise ToolkitError(message, "check the entry's base and base_revision") from error
 
 

@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
-from toolkit.models.architectures import is_native, native
+from toolkit.models.architectures import check_weights, is_native, native
 from toolkit.models.checkpoint_files import read_json
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
@@ -114,16 +114,15 @@ def _framing(spec: SystemSpec, folder: Path, trust: bool) -> Framing:
 def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: str, how: How) -> PreTrainedModel:
     """The model in the folder `whole`, with the adapter merged into it where that is another folder."""
     transformers = checkpoints.import_transformers()
-    options = {"dtype": how.dtype, "use_safetensors": True, "trust_remote_code": how.trust, "output_loading_info": True}
     with checkpoints.explained(spec, whole):
         config, kind = native(whole, "AutoModel") or (None, None)
         config = config or transformers.AutoConfig.from_pretrained(whole, trust_remote_code=how.trust)
         if spec.parameters.get("attention") == "bidirectional":
             config.is_causal = False
         config.use_cache = False
-        model, report = (kind or _class(config)).from_pretrained(whole, config=config, **options)
-    missing = [key for key in report["missing_keys"] if pooling == "pooler" or not key.startswith("pooler.")]
-    checkpoints.check_weights(spec, whole, model, missing)
+        kind, options = kind or _class(config), {"config": config, "dtype": how.dtype, "trust_remote_code": how.trust}
+        check_weights(spec.name, whole, kind, pooled=pooling == "pooler", **options)
+        model = kind.from_pretrained(whole, use_safetensors=True, **options)
     if spec.base:
         model = merged(spec, model, adapter)
     return model.to(device).eval()

@@ -9,6 +9,7 @@ from toolkit.core.errors import ToolkitError, library
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models import checkpoints
+from toolkit.models.architectures import check_weights
 from toolkit.models.batches import by_length, inference
 from toolkit.models.checkpoint_files import WEIGHTS, inside, read_json, sound
 from toolkit.models.encoders import SIDES
@@ -50,17 +51,10 @@ def load_model(
         model = getattr(sentence_transformers, kind)(
             str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=options
         )
-        _check_complete(spec, getattr(model[0], "model", None), places[0])
+        whole = getattr(model[0], "model", None)
+        if type(whole).__module__.startswith("transformers.models."):  # other modules are loaded strictly, as torch does it
+            check_weights(spec.name, places[0], type(whole), config=whole.config)
     return model.to(dtype)
-
-
-def _check_complete(spec: SystemSpec, model: Any, folder: Path) -> None:
-    """ToolkitError where a model of transformers' own lacks weights: they are random, and nobody has said so."""
-    if type(model).__module__.startswith("transformers.models."):
-        # on this device nothing is read but names and shapes
-        options = {"config": model.config, "device_map": "meta", "use_safetensors": True, "output_loading_info": True}
-        _, report = type(model).from_pretrained(folder, **options)
-        checkpoints.check_weights(spec, folder, model, [key for key in report["missing_keys"] if not key.startswith("pooler.")])
 
 
 class SentenceEncoder:
