@@ -325,6 +325,7 @@ def test_an_address_without_a_scheme_is_one(name, model, address):
             "http:bge-m3@v2",
             "http:bge-m3@",
             "http:bge-m3@htp:/gpu7:8000",
+            "http:bge-m3@http//gpu7:8000",
             "http:bge-m3@me:secret@gpu7:8000",
         ),
         *("http:localhost:8000/v1", "http:gpu7:8000/v1", "http:127.0.0.1:8000", "http:[::1]:8000"),

@@ -52,6 +52,13 @@ def test_a_users_file_does_not_replace_a_registered_system(tmp_path):
     assert refusal("bm25", files=[path]).message == f"{path}: the name 'bm25' is taken already"
 
 
+def test_a_name_that_becomes_another_is_not_taken_for_a_repository_of_the_hub(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text("[{name: a-b/c, like: bm25}, {name: a/b-c, like: bm25}]", encoding="utf-8")
+    wanted = f"{path}, entry 2: the names 'a-b/c' and 'a/b-c' become one in names of files"
+    assert refusal("a/b-c", files=[path]).message.startswith(wanted)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no\.yaml"):
         choose_system("mine", files=[tmp_path / "no.yaml"])

@@ -236,7 +236,7 @@ def _address(model: str, address: str) -> str:
     """
     if address.startswith(SCHEMES):
         return address
-    host = re.fullmatch(r"(\[[^]]*\]|[^/:]+)(:\d+)?(/.*)?", address, re.DOTALL)
+    host = re.fullmatch(r"(\[[^]]*\]|[^/:]+)(:\d+)?(/(?!/).*)?", address, re.DOTALL)
     if host and (host[2] or host[3] or host[1] == "localhost") and _is_private(host[1].strip("[]")):
         return f"http://{address}"
     raise ToolkitError(

@@ -50,7 +50,7 @@ class Unread(NamedTuple):
 
 
 class NameTaken(ToolkitError):
-    """An entry has a name that another one has."""
+    """An entry has a name that another one has, or that becomes one with another's."""
 
     name = ""
 
@@ -97,7 +97,7 @@ def read_each(
             if again := [name for name in mine if name in known]:
                 raise _name_taken(str(path), again[0])
             if twins := as_one([*known, *mine]):
-                raise _twins(str(path), *twins)
+                raise _name_taken(str(path), *twins[::-1])
             known |= mine
         except ToolkitError as error:
             unread.append(Unread(error, error.name if isinstance(error, NameTaken) else ""))
@@ -130,7 +130,7 @@ def read_entries(
             if entry.name in known or (entry.name in taken and not override):
                 raise _name_taken(place, entry.name)
             if (other := files.setdefault(file_word(entry.name), entry.name)) != entry.name:
-                raise _twins(place, other, entry.name)
+                raise _name_taken(place, entry.name, other)
             if override and entry.name not in taken:
                 near = did_you_mean(entry.name, taken)
                 raise ToolkitError(f"{place}: override, but there is no {entry.name!r} yet", f"{near}leave `override` out")
@@ -161,16 +161,12 @@ def _inherited(row: Any, bases: Mapping[str, Any], place: str) -> Any:
     return {**merged, **{name: value for name, value in row.items() if name not in MERGED or not isinstance(value, dict)}}
 
 
-def _name_taken(place: str, name: str) -> NameTaken:
-    error = NameTaken(
-        f"{place}: the name {name!r} is taken already", "choose another name; a system or index may say `override: true`"
-    )
+def _name_taken(place: str, name: str, twin: str = "") -> NameTaken:
+    what = f"the names {twin!r} and {name!r} {AS_FILES}" if twin else f"the name {name!r} is taken already"
+    override = "" if twin else "; a system or index may say `override: true`"
+    error = NameTaken(f"{place}: {what}", f"choose another name{override}")
     error.name = name
     return error
-
-
-def _twins(place: str, first: str, second: str) -> ToolkitError:
-    return ToolkitError(f"{place}: the names {first!r} and {second!r} {AS_FILES}", "choose another name")
 
 
 def _problem(entry: Any) -> str:
