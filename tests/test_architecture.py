@@ -213,6 +213,7 @@ def test_environment_variables_are_the_documented_ones():
     asked = {(part_of(path), name) for path in SOURCES for name in environment_variables(path)}
     assert {(part, name) for part, name in asked if name not in known} == {
         *(("doctor", name) for name in ("name", "RAY_ADDRESS")),
+        ("models", "TORCHINDUCTOR_CACHE_DIR"),  # set, where the user did not
         *(("store", name) for name in ("name", "NETRC", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")),
         *(("engine", name) for name in ("name", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN")),
         ("models", "name"),

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from command import powerless, process
@@ -139,3 +140,28 @@ def test_what_another_user_has_left_stays(place):
     before = left(place)
     write(place)
     assert left(place) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["search", "--topics", "berds-mini", "--system", "bm25"], marks=pytest.mark.lucene),
+        pytest.param(["encode", "docs.tsv", "--system", "all-minilm-l6-v2"], marks=pytest.mark.model),
+        ["evaluate", "run.trec", "--benchmark", "berds-mini"],
+        ["report", "run.trec", "--benchmark", "berds-mini"],
+        ["doctor"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_commands_leave_nothing_in_the_temporary_folder(place, command):
+    (place / "docs.tsv").write_text("a\tone tree\n")
+    (place / "run.trec").write_text("mini-007 Q0 d1 1 1 t\n")
+    output = [] if command == ["doctor"] else ["--output", "out"]
+    line = [sys.executable, "-m", f"toolkit.{command[0]}", *command[1:], *output]
+    with subprocess.Popen(line, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+        _, error = started.communicate(timeout=120)
+    assert started.returncode == 0, error
+    assert list((place / "tmp").iterdir()) == []
+    # the JVM takes no other folder for these
+    left = [path for path in Path("/tmp").glob("*/*") if path.name == str(started.pid)]
+    assert [*left, *Path("/tmp").glob(f".java_pid{started.pid}")] == []

@@ -7,12 +7,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from toolkit.core.errors import ToolkitError, library, missing_extra
+from toolkit.core.home import home
 from toolkit.core.lazy_names import torch
 from toolkit.core.progress import say
 from toolkit.core.python_names import PYTHON
@@ -248,9 +249,15 @@ def precision_of(dtype: torch.dtype) -> str:
 
 
 def settle_arithmetic() -> None:
-    """Take out of the environment what torch would compute otherwise by, and say so. To be called before it is imported."""
+    """Take out of the environment what torch would compute otherwise by, and say so. To be called before it is imported.
+
+    With transformers it makes a folder for what it compiles, in the temporary one: it gets one in TANDEM_HOME.
+    """
     for name in (name for name in ARITHMETIC if name in os.environ and "torch" not in sys.modules):
         say(f"note: {name} is not used ({os.environ.pop(name)}): it could change results")
+    with suppress(OSError):  # of others, or read-only
+        (folder := home() / "torchinductor").mkdir(parents=True, exist_ok=True)
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
 
 
 def import_torch() -> ModuleType:
