@@ -249,13 +249,10 @@ def precision_of(dtype: torch.dtype) -> str:
 
 
 def settle_arithmetic() -> None:
-    """Take out of the environment what torch would compute otherwise by, and say so. To be called before it is imported.
-
-    With transformers it makes a folder for what it compiles, in the temporary one: it gets one in TANDEM_HOME.
-    """
+    """Take out of the environment what torch would compute otherwise by, and say so. To be called before it is imported."""
     for name in (name for name in ARITHMETIC if name in os.environ and "torch" not in sys.modules):
         say(f"note: {name} is not used ({os.environ.pop(name)}): it could change results")
-    with suppress(OSError):  # of others, or read-only
+    with suppress(OSError):  # else torch makes it in the temporary folder as soon as transformers imports its compiler
         (folder := home() / "torchinductor").mkdir(parents=True, exist_ok=True)
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
 
