@@ -25,8 +25,8 @@ from functools import cmp_to_key
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_input, open_output
-from toolkit.formats.lines import is_text
+from toolkit.core.system.files import open_input, open_output
+from toolkit.files.texts.lines import is_text
 from toolkit.shell import command, guard
 
 LISTS = ("Packages", "Translation-en", "vocabulary")  # what a name ends in, behind the mirror's in apt's names

@@ -45,7 +45,7 @@ from tandem_ir.measure_cards import (
 )
 from tandem_ir.reading import load, read_qrels, read_run, read_topics
 from toolkit import __version__
-from toolkit.core.lazy_names import when_imported
+from toolkit.core.system.lazy_names import when_imported
 
 if TYPE_CHECKING:
     from toolkit.core.errors import ToolkitError
@@ -53,28 +53,28 @@ if TYPE_CHECKING:
     from toolkit.core.runs import Run
     from toolkit.core.scores import Scores
     from toolkit.core.topics import Topic
-    from toolkit.diversify.diversify_step import Diversify
-    from toolkit.expand.merge import MergeLists
-    from toolkit.fuse.fuse_step import Fuse
-    from toolkit.models.own_systems import ChatModel, ListRanker, PairScorer, TextEncoder
-    from toolkit.rerank.rerank_step import Rerank
-    from toolkit.search.retrieve import FilterByRules, Retrieve
+    from toolkit.models.checkpoints.own_systems import ChatModel, ListRanker, PairScorer, TextEncoder
+    from toolkit.retrieval.diversify.diversify_step import Diversify
+    from toolkit.retrieval.expand.merge import MergeLists
+    from toolkit.retrieval.fuse.fuse_step import Fuse
+    from toolkit.retrieval.rerank.rerank_step import Rerank
+    from toolkit.retrieval.search.retrieve import FilterByRules, Retrieve
 
 # what is loaded when it is first asked for
 CLASSES = {
-    "ChatModel": "toolkit.models.own_systems",
-    "Diversify": "toolkit.diversify.diversify_step",
-    "FilterByRules": "toolkit.search.retrieve",
-    "Fuse": "toolkit.fuse.fuse_step",
-    "ListRanker": "toolkit.models.own_systems",
-    "MergeLists": "toolkit.expand.merge",
-    "PairScorer": "toolkit.models.own_systems",
+    "ChatModel": "toolkit.models.checkpoints.own_systems",
+    "Diversify": "toolkit.retrieval.diversify.diversify_step",
+    "FilterByRules": "toolkit.retrieval.search.retrieve",
+    "Fuse": "toolkit.retrieval.fuse.fuse_step",
+    "ListRanker": "toolkit.models.checkpoints.own_systems",
+    "MergeLists": "toolkit.retrieval.expand.merge",
+    "PairScorer": "toolkit.models.checkpoints.own_systems",
     "Qrels": "toolkit.core.qrels",
-    "Rerank": "toolkit.rerank.rerank_step",
-    "Retrieve": "toolkit.search.retrieve",
+    "Rerank": "toolkit.retrieval.rerank.rerank_step",
+    "Retrieve": "toolkit.retrieval.search.retrieve",
     "Run": "toolkit.core.runs",
     "Scores": "toolkit.core.scores",
-    "TextEncoder": "toolkit.models.own_systems",
+    "TextEncoder": "toolkit.models.checkpoints.own_systems",
     "ToolkitError": "toolkit.core.errors",
     "Topic": "toolkit.core.topics",
 }
@@ -130,7 +130,7 @@ __all__ = [
 ]
 
 
-when_imported("ir_datasets", lambda: import_module("toolkit.benchmarks"))  # which registers our ids
+when_imported("ir_datasets", lambda: import_module("toolkit.datasets"))  # which registers our ids
 
 
 def __getattr__(name: str):

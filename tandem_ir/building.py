@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.lazy_names import pandas
+from toolkit.core.system.lazy_names import pandas
 
 if TYPE_CHECKING:
-    from toolkit.benchmarks import Collection
-    from toolkit.build.checks.benchmark_check import BenchmarkCheck
+    from toolkit.construction.checks.benchmark_check import BenchmarkCheck
+    from toolkit.datasets import Collection
 
 
 class Build:
@@ -24,14 +24,14 @@ class Build:
     """
 
     def __init__(self, folder: str | Path):
-        from toolkit.build import BuildFolder
+        from toolkit.construction import BuildFolder
 
         self._build = BuildFolder(folder)
 
     @classmethod
     def new(cls, kind: str, folder: str | Path) -> Build:
         """A folder with the `build.yaml` of a kind (`instructir`, ...), to be edited; ToolkitError where there is one."""
-        from toolkit.build import new_build
+        from toolkit.construction import new_build
 
         new_build(kind, folder)
         return cls(folder)
@@ -46,7 +46,7 @@ class Build:
         Raises ToolkitError for what cannot be asked or made; what was answered is cached.
         """
         if prompts is not None:
-            from toolkit.build.build_config import take_prompts
+            from toolkit.construction.build_config import take_prompts
 
             take_prompts(self._build.path, prompts)
         self._build = type(self._build)(self._build.path)  # as build.yaml is now
@@ -55,13 +55,13 @@ class Build:
 
     def status(self) -> pandas.DataFrame:
         """A row a step: entered, left, rejected (why -> how many), waiting, requests, cached, tokens, cost, state."""
-        from toolkit.build.build_tables import status_rows
+        from toolkit.construction.records.build_tables import status_rows
 
         return pandas.DataFrame(status_rows(self._build.config, self._build.states()))
 
     def show(self, item_id: str) -> list[dict[str, Any]]:
         """An item in every step, with its ancestors and descendants: step, relation, id, fields, sources, made, rejected."""
-        from toolkit.build.build_tables import history_rows
+        from toolkit.construction.records.build_tables import history_rows
 
         return history_rows(self._build.steps().history(item_id))
 
@@ -71,19 +71,19 @@ class Build:
         how  `form` for a step that is none of review, `reviewers` (names), `to_settle`, `first` (so many items at most),
              `format` (`html` or `label-studio`)
         """
-        from toolkit.build.review.review_rounds import export_review
+        from toolkit.construction.review.review_rounds import export_review
 
         return list(export_review(type(self._build)(self._build.path), step, output, **how).files)
 
     def import_review(self, *files: str | Path) -> dict[str, Any]:
         """Take reviewers' files back, all or none: how many answers are new, known, partial, whose; `run` lets them decide."""
-        from toolkit.build.review.review_rounds import import_review
+        from toolkit.construction.review.review_rounds import import_review
 
         return import_review(type(self._build)(self._build.path), files)._asdict()
 
     def agreement(self) -> pandas.DataFrame:
         """How far reviewers agree: step, question, measure, items, value, low, high."""
-        from toolkit.build.review.review_status import agreement_rows
+        from toolkit.construction.review.review_status import agreement_rows
 
         columns = ["step", "question", "measure", "items", "value", "low", "high"]
         return pandas.DataFrame(agreement_rows(type(self._build)(self._build.path)), columns=columns)
@@ -108,13 +108,13 @@ def check_benchmark(
     Its `problems` and `warnings` are sentences; `effects`, `cues`, `pairs`, `shares`, `circular` are what they rest on. Raises
     ToolkitError.
     """
-    from toolkit.build.checks.benchmark_check import check_benchmark as checked
+    from toolkit.construction.checks.benchmark_check import check_benchmark as checked
 
     return checked(benchmark, runs, threshold=similarity, dense=dense, cosine=cosine)
 
 
 def datasheet(benchmark: str | Path) -> str:
     """The datasheet of the benchmark in a folder, in Markdown: counts, who made it, what was found, what it is not for."""
-    from toolkit.build.datasheet import datasheet as of_folder
+    from toolkit.construction.records.datasheet import datasheet as of_folder
 
     return of_folder(benchmark)

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.lazy_names import pandas
-from toolkit.evaluate import evaluate
+from toolkit.core.system.lazy_names import pandas
+from toolkit.evaluation import evaluate
 
 if TYPE_CHECKING:
-    from toolkit.cite import Citations
-    from toolkit.experiment import Results
-    from toolkit.gate.decision import Gate
-    from toolkit.report.site.site_folder import Written
-    from toolkit.reproduce import Outcome
+    from toolkit.evaluation.decisions.decision import Gate
+    from toolkit.reporting.site.site_folder import Written
+    from toolkit.studies.cite import Citations
+    from toolkit.studies.experiment import Results
+    from toolkit.studies.reproduce import Outcome
 
 __all__ = ["cite", "diff", "evaluate", "experiment", "gate", "published_prompts", "report", "report_site", "reproduce"]
 
@@ -30,7 +30,7 @@ def cite(
 
     `entries` are by key, `unverified` says what has no citation that was verified. Raises ToolkitError.
     """
-    from toolkit.cite import cite as cited
+    from toolkit.studies.cite import cite as cited
 
     runs = [runs] if isinstance(runs, str | Path) else runs
     benchmarks, measures, systems = ([each] if isinstance(each, str) else each for each in (benchmarks, measures, systems))
@@ -50,9 +50,9 @@ def diff(
     state, up, down, same. Empty where neither a benchmark nor qrels are given, and of runs that are identical. Raises
     ToolkitError.
     """
-    from toolkit.diff.compare_runs import diff as compared
-    from toolkit.diff.diff_output import CHANGES, change_records
-    from toolkit.evaluate.comparison import Testing
+    from toolkit.evaluation.comparison.comparison import Testing
+    from toolkit.reporting.diff.compare_runs import diff as compared
+    from toolkit.reporting.diff.diff_output import CHANGES, change_records
 
     named = {name: how.pop(name) for name in ("test", "samples", "seed") if name in how}
     testing = Testing(**named, primary=tuple(how.pop("primary", ())))
@@ -80,8 +80,8 @@ def experiment(
     Its `scores` are by benchmark, `runs` the files, `failures` what could not be made. Raises ToolkitError, with everything
     that is wrong, before anything is made.
     """
-    from toolkit.experiment import Experiment
     from toolkit.jobs.engines import engine_of
+    from toolkit.studies.experiment import Experiment
 
     made_by = engine_of(how)
     names, benchmarks, rerank = ([each] if isinstance(each, str) else list(each) for each in (names, benchmarks, rerank))
@@ -98,7 +98,7 @@ def gate(baseline: Any, run: Any, *, benchmark: str | None = None, qrels: Any = 
     `to_frame()` has a row for each group, measure and mode, `notes` what must be known. Raises ToolkitError, also where corpus
     or ids turned over.
     """
-    from toolkit.gate.decision import gate as compared
+    from toolkit.evaluation.decisions.decision import gate as compared
 
     return compared(baseline, run, benchmark=benchmark, qrels=qrels, **how)
 
@@ -135,11 +135,11 @@ def report(
 
     Raises ToolkitError.
     """
-    from toolkit.core.aligned_table import TableStyle
-    from toolkit.core.files import open_output
-    from toolkit.report.collect import collect
-    from toolkit.report.make_report import report as made_of
-    from toolkit.report.make_report import to_html, to_text
+    from toolkit.core.system.files import open_output
+    from toolkit.core.tables.aligned_table import TableStyle
+    from toolkit.reporting.report.collect import collect
+    from toolkit.reporting.report.make_report import report as made_of
+    from toolkit.reporting.report.make_report import to_html, to_text
 
     names = list(map(str, benchmark)) if isinstance(benchmark, list | tuple) else [str(benchmark)]
     style = TableStyle(percent=percent, decimals=decimals)
@@ -174,7 +174,7 @@ def report_site(
     What is returned says how many `files` the site has, how many of them are `changed` (new or other than before), how many
     were `removed`. Raises ToolkitError, and writes nothing then.
     """
-    from toolkit.report.site.make_site import report_site as made_of
+    from toolkit.reporting.site.make_site import report_site as made_of
 
     names = [benchmark] if isinstance(benchmark, str) else list(benchmark)
     return made_of(runs, names, output=output, pairs=pairs, **how)
@@ -195,7 +195,7 @@ def reproduce(
     not be made. Raises ToolkitError before anything is made.
     """
     from toolkit.jobs.engines import engine_of
-    from toolkit.reproduce import Reproduction
+    from toolkit.studies.reproduce import Reproduction
 
     made_by = engine_of(how)
     return Reproduction(paper, tables, systems, output=output, **how).make(**made_by)
@@ -209,6 +209,6 @@ def published_prompts(paper: str, files: Sequence[str | Path], folder: str | Pat
 
     Raises ToolkitError, with every prompt that is not there word by word, before anything is written.
     """
-    from toolkit.published.paper_prompts import write_prompts
+    from toolkit.models.llm.paper_prompts import write_prompts
 
     return [path for _, path in write_prompts(paper, files, folder)]

@@ -49,7 +49,7 @@ def search(
     """
     from toolkit.jobs import pipeline_job, search_job
     from toolkit.jobs.engines import engine_of, run_by
-    from toolkit.steps import Step
+    from toolkit.retrieval.steps import Step
 
     made_by = engine_of(how)
     if isinstance(system, Step):
@@ -86,7 +86,7 @@ def rerank(
     """
     from toolkit.jobs.engines import engine_of, run_by
     from toolkit.jobs.rerank_jobs import rerank_job
-    from toolkit.rerank.rerank_step import Rerank
+    from toolkit.retrieval.rerank.rerank_step import Rerank
 
     made_by = engine_of(how)
     step = Rerank(system, depth=depth, **how)
@@ -104,12 +104,12 @@ def fuse(
 ) -> Run:
     """Fuse two or more runs, a list or `{name: run}`.
 
-    method  `rrf`, `rrf:k=60`, `minmax`, `minmax:0.3,0.7`; see `toolkit.fuse.fuse`
+    method  `rrf`, `rrf:k=60`, `minmax`, `minmax:0.3,0.7`; see `toolkit.retrieval.fuse.fuse`
 
     Raises ToolkitError.
     """
-    from toolkit.fuse import Fuse
     from toolkit.jobs import runs_job
+    from toolkit.retrieval.fuse import Fuse
 
     return runs_job(Fuse(method=method, hits=hits), runs, output=output, tag=tag).run()
 
@@ -134,9 +134,9 @@ def diversify(
 
     Raises ToolkitError.
     """
-    from toolkit.diversify.diversify_step import Diversify
     from toolkit.jobs import runs_job
-    from toolkit.steps import given_topics
+    from toolkit.retrieval.diversify.diversify_step import Diversify
+    from toolkit.retrieval.steps import given_topics
 
     if lam is None and setting is None:
         raise ToolkitError("neither lambda nor a setting is given", "lam=0.75, or setting='wikipedia/bm25'")
@@ -203,7 +203,7 @@ def check_system(system: Any) -> list[str]:
     It is asked for a handful of texts; compared are the form of each answer, whether it repeats, and whether it depends on what
     is asked beside it.
     """
-    from toolkit.systems.contract import check_system
+    from toolkit.models.systems.contract import check_system
 
     return [f"{check.method}: {check.problem}" for check in check_system(system) if check.problem]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.lazy_names import pandas
+from toolkit.core.system.lazy_names import pandas
 
 if TYPE_CHECKING:
-    from toolkit.core.aligned_table import Table
-    from toolkit.measure_cards.measure_card import Card
+    from toolkit.core.tables.aligned_table import Table
+    from toolkit.studies.measure_cards.measure_card import Card
 
 __all__ = [
     "measure_axioms",
@@ -27,14 +27,14 @@ def measures() -> pandas.DataFrame:
     Columns: name, title, definition, source, status (`published` or `experimental`), variants, direction, range, over, needs,
     modes, absent, parameters, related.
     """
-    from toolkit.measure_cards.measure_card import Card, cards
+    from toolkit.studies.measure_cards.measure_card import Card, cards
 
     return pandas.DataFrame(cards(), columns=list(Card._fields))
 
 
 def measure_card(name: str) -> Card:
     """The card of one measure (`WISE`, `p-MRR`): a named tuple with the columns of `measures`. Raises ToolkitError."""
-    from toolkit.measure_cards.measure_card import card
+    from toolkit.studies.measure_cards.measure_card import card
 
     return card(name)
 
@@ -45,7 +45,7 @@ def measure_axioms() -> pandas.DataFrame:
     `yes`; `no` where there is a counterexample; empty where the axiom is not about the measure. What the columns are is in
     `tandem measures axioms`.
     """
-    from toolkit.measure_cards.card_tables import overview
+    from toolkit.studies.measure_cards.card_tables import overview
 
     return _frame(overview())
 
@@ -58,7 +58,7 @@ def measure_references(names: str | Sequence[str] = (), *, measures: str | Seque
 
     Columns: benchmark, measure, mode, bm25, placebo, blind, random, oracle, reversed. Raises ToolkitError.
     """
-    from toolkit.measure_cards.reference_scores import reference_scores
+    from toolkit.studies.measure_cards.reference_scores import reference_scores
 
     names, measures = ([each] if isinstance(each, str) else each for each in (names, measures))
     return _frame(reference_scores(names, measures))
@@ -77,7 +77,7 @@ def measure_sensitivity(
     Columns: run, measure, mode, change, before, after, changed (the share of queries whose value becomes another one), queries.
     Raises ToolkitError.
     """
-    from toolkit.measure_cards.sensitivity import sensitivity
+    from toolkit.studies.measure_cards.sensitivity import sensitivity
 
     return _frame(sensitivity(runs, digits=digits, depths=depths, **judged))
 
@@ -91,13 +91,13 @@ def measure_discrimination(runs: Any = None, *, seed: int = 0, **judged: Any) ->
 
     Columns: measure, mode, core queries, agree, significant, pairs. Raises ToolkitError.
     """
-    from toolkit.measure_cards.discrimination import discrimination
+    from toolkit.studies.measure_cards.discrimination import discrimination
 
     return _frame(discrimination(runs, seed=seed, **judged))
 
 
 def _frame(table: Table) -> pandas.DataFrame:
-    from toolkit.core.aligned_table import Number
+    from toolkit.core.tables.aligned_table import Number
 
     rows = [[cell.value if isinstance(cell, Number) else cell for cell in row] for row in table.rows]
     return pandas.DataFrame(rows, columns=[column.title for column in table.columns])

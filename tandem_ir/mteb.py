@@ -21,6 +21,6 @@ def task_result(scores: Scores, benchmark: str | None = None) -> TaskResult:
     """
     from mteb.results import TaskResult
 
-    from toolkit.evaluate.mteb_results import to_mteb
+    from toolkit.evaluation.scores.mteb_results import to_mteb
 
     return TaskResult.model_validate_json(to_mteb(scores, benchmark))

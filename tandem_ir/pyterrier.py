@@ -19,21 +19,21 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyterrier as pt
 
-from toolkit.benchmarks import TopicPart, TopicSet, find, load, resolve_topics
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED, Change, Score, Scores
+from toolkit.core.system.progress import say
 from toolkit.core.topics import Topic
-from toolkit.evaluate import evaluate
-from toolkit.evaluate.comparison import Baseline, Testing
-from toolkit.formats.conversion import as_qrels, as_run
-from toolkit.formats.topics import topics_from_rows
-from toolkit.rerank.rerank_step import Rerank
-from toolkit.search.retrieve import DEFAULT_HITS, Retrieve
-from toolkit.steps import Made, Results, Step, Tools
-from toolkit.texts import Texts, TextSource, texts_from
+from toolkit.datasets import TopicPart, TopicSet, find, load, resolve_topics
+from toolkit.evaluation import evaluate
+from toolkit.evaluation.comparison.comparison import Baseline, Testing
+from toolkit.files.runs.conversion import as_qrels, as_run
+from toolkit.files.texts.topics import topics_from_rows
+from toolkit.retrieval.rerank.rerank_step import Rerank
+from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
+from toolkit.retrieval.steps import Made, Results, Step, Tools
+from toolkit.retrieval.texts import Texts, TextSource, texts_from
 
 __all__ = ["Experiment", "Reranker", "Retriever", "topics"]
 

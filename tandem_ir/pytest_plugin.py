@@ -21,11 +21,11 @@ def tandem_gate() -> Callable[..., Any]:
 
     def compare(baseline: Any, run: Any, *, strict: bool = False, **how: Any):
         __tracebackhide__ = True
-        from toolkit.core.aligned_table import to_text
         from toolkit.core.errors import ToolkitError
-        from toolkit.gate.decision import UNDECIDED, gate
-        from toolkit.gate.gate_output import describe, to_table
-        from toolkit.measures.inference import FEW
+        from toolkit.core.tables.aligned_table import to_text
+        from toolkit.evaluation.decisions.decision import UNDECIDED, gate
+        from toolkit.evaluation.decisions.gate_output import describe, to_table
+        from toolkit.metrics.inference import FEW
 
         try:
             made = gate(baseline, run, **how)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolkit.benchmarks import Collection
     from toolkit.core.qrels import Qrels
     from toolkit.core.runs import Run
     from toolkit.core.topics import Topic
+    from toolkit.datasets import Collection
 
 
 def load(
@@ -36,8 +36,8 @@ def load(
     where they take its name. Raises ToolkitError, with the nearest known name, where there is none, and with all that is wrong
     with a folder.
     """
-    from toolkit.benchmarks import find, open_collection
-    from toolkit.benchmarks import load as load_benchmark
+    from toolkit.datasets import find, open_collection
+    from toolkit.datasets import load as load_benchmark
 
     if topics is not None:
         _write(Path(benchmark), docs, topics, qrels, modes or {}, measures)
@@ -48,8 +48,8 @@ def load(
 
 
 def _write(folder: Path, docs: Any, topics: Any, qrels: Any, modes: Mapping[str, str], measures: Sequence[str]) -> None:
-    from toolkit.benchmarks.own.own_new import from_tables, new_folder
     from toolkit.core.modes import Modes
+    from toolkit.datasets.own.own_new import from_tables, new_folder
 
     declared = Modes.declared(modes, "modes")
     content = from_tables({} if docs is None else docs, topics, qrels, declared)
@@ -63,20 +63,20 @@ def read_run(path: str | Path, form: str = "") -> Run:
 
     Raises ToolkitError with what is wrong with the file.
     """
-    from toolkit.formats import read_run
+    from toolkit.files.formats import read_run
 
     return read_run(path, form)
 
 
 def read_qrels(path: str | Path) -> Qrels:
     """Qrels from a TREC file, or BEIR's TSV. Raises ToolkitError with what is wrong with it."""
-    from toolkit.formats import read_qrels
+    from toolkit.files.formats import read_qrels
 
     return read_qrels(path)
 
 
 def read_topics(topics: Any) -> list[Topic]:
     """The topics of a benchmark's name or of a file, of several, or those that a DataFrame, a mapping or a list holds."""
-    from toolkit.steps import given_topics
+    from toolkit.retrieval.steps import given_topics
 
     return given_topics(topics).topics

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 
-from toolkit.models.language_id import script
+from toolkit.models.lucene.language_id import script
 
 ANY_SEEDS = {"shortest": 1, "longest": 1000, "shortest_document": 1, "longest_document": 10_000}  # of the step `seeds`
 PEOPLE = ("a nurse", "a pilot", "a farmer", "a judge", "a tailor", "a diver", "a baker", "a miner", "a clerk", "a poet")

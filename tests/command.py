@@ -16,7 +16,7 @@ from unittest.mock import patch
 import pytest
 
 from toolkit.__main__ import main
-from toolkit.benchmarks import benchmark, names
+from toolkit.datasets import benchmark, names
 from toolkit.registry import choice, loader
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -112,4 +112,4 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture
 def no_pauses(monkeypatch):
     """Downloads are tried again at once."""
-    monkeypatch.setattr(importlib.import_module("toolkit.store.download"), "PAUSE", 0)
+    monkeypatch.setattr(importlib.import_module("toolkit.files.store.download"), "PAUSE", 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from command import tandem
 
-from toolkit import doctor
+from toolkit.engine import machine_check
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "toolkit"
@@ -55,7 +55,7 @@ def nodes(path: Path) -> list[ast.AST]:
 
 
 def part_of(path: Path) -> str:
-    """`toolkit/formats/runs.py` -> `formats`; `toolkit/store.py` -> `store`; the package's own two files -> ``."""
+    """`toolkit/files/runs/runs.py` -> `formats`; `toolkit/files/store.py` -> `store`; the package's own two files -> ``."""
     first = path.relative_to(PACKAGE).parts[0]
     return "" if first in ("__init__.py", "__main__.py") else first.removesuffix(".py")
 
@@ -219,7 +219,7 @@ def test_environment_variables_are_the_documented_ones():
         ("models", "name"),
         ("models", "self.key_name"),
     }  # secrets and what Java would read are kept out; and the variable in which a server's entry or api says that its key is
-    assert {*doctor.SETTINGS, *doctor.KEYS} <= known
+    assert {*machine_check.SETTINGS, *machine_check.KEYS} <= known
 
 
 ASKING = {"os.getenv", *(f"os.environ.{name}" for name in ("get", "pop", "setdefault"))}

@@ -40,8 +40,8 @@ def run(tmp_path_factory):
 
 @pytest.mark.parametrize("options", [[], ["--rm3"]], ids=["bm25", "rm3"])
 def test_search_gives_the_same_bytes_whatever_surrounds_it(tmp_path, options):
-    from toolkit.benchmarks import load
-    from toolkit.index import build_corpus_index
+    from toolkit.datasets import load
+    from toolkit.retrieval.index import build_corpus_index
 
     found = set()
     for threads, surroundings in zip("1528", SURROUNDINGS, strict=True):
@@ -106,7 +106,7 @@ def test_diff_gives_the_same_bytes_whatever_surrounds_it(tmp_path, run):
 
 
 def test_a_written_run_and_its_compressed_form_hold_the_same_bytes_again(tmp_path, run):
-    from toolkit.formats import read_run, write_run
+    from toolkit.files.formats import read_run, write_run
 
     (tmp_path / "run.trec").write_bytes(run)
     for name in ("again.trec", "first.trec.gz", "second.trec.gz", "first.trec.zst", "second.trec.zst"):

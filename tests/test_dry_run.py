@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.benchmarks import load
+from toolkit.datasets import load
 from toolkit.shell import guard
 
 MINI = ("--topics", "infosearch-mini-audience")
@@ -36,7 +36,7 @@ REFUSED = {
 
 
 def run(*argv):
-    shell = importlib.import_module(f"toolkit.{argv[0]}.__main__")
+    shell = importlib.import_module(f"toolkit.{argv[0]}")
     return guard(shell.parser, shell.main, [*argv[1:], "--dry-run"])
 
 
@@ -45,7 +45,9 @@ def place(tmp_path, home, monkeypatch):
     """A folder with topics, documents, a run, and entries of every kind that cannot be used."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
-    monkeypatch.setattr("toolkit.models.hub.list_files", lambda *asked: pytest.fail(f"the hub is asked for {asked}"))
+    monkeypatch.setattr(
+        "toolkit.models.checkpoints.hub.list_files", lambda *asked: pytest.fail(f"the hub is asked for {asked}")
+    )
     Path("t.tsv").write_text("1\tred\n")
     Path("c.tsv").write_text("d1\tred plum\n")
     Path("r.trec").write_text("1 Q0 d1 1 1.0 x\n")

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from toolkit.formats.indexes import read_index_record
-from toolkit.index import verify_index
-from toolkit.models import jvm
-from toolkit.models.stored_texts import StoredTexts
+from toolkit.files.formats.indexes import read_index_record
+from toolkit.models.lucene import jvm
+from toolkit.models.lucene.stored_texts import StoredTexts
+from toolkit.retrieval.index import verify_index
 
 DOCS = {
     "en": "Iridescent apples IN ITALY", "fr": "préférées à la plage", "ru": "зелёные яблоки", "zh": "如何执行程序",
@@ -53,8 +53,8 @@ def made(place, name, **environment):
         (corpus / file).write_bytes((place / file).read_bytes())
     env = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG"))} | environment
     code = (
-        "import sys\nfrom toolkit.index.__main__ import main, parser\nfrom toolkit.search.__main__ import main as search\n"
-        "from toolkit.search.__main__ import parser as search_parser\nfrom toolkit.shell import guard\n"
+        "import sys\nfrom toolkit.index import main, parser\nfrom toolkit.search import main as search\n"
+        "from toolkit.search import parser as search_parser\nfrom toolkit.shell import guard\n"
         f"sys.exit(guard(parser, main, ['{name}/corpus', '--output', '{name}/index', '--threads', '2'])\n"
         f"    or guard(search_parser, search, ['--topics', 'topics.tsv', '--index', '{name}/index', '--output', '-']))"
     )
@@ -100,8 +100,8 @@ def test_hostile_environments_make_the_same_index_and_run(place):
 @pytest.mark.lucene
 def test_an_index_that_does_not_find_a_word_of_a_script_is_not_sound(place, tmp_path):
     from toolkit.core.documents import Doc
-    from toolkit.index import build_index, corpus_from_docs
-    from toolkit.index.script_words import unfound_words
+    from toolkit.retrieval.index import build_index, corpus_from_docs
+    from toolkit.retrieval.index.script_words import unfound_words
 
     build_index(corpus_from_docs("c", [Doc("a", "", "the apple"), Doc("b", "", "зелёные яблоки")]), tmp_path / "index")
     words = read_index_record(tmp_path / "index")["words"]
@@ -139,7 +139,7 @@ print(hashlib.sha256(encoder.encode(inputs, "passage").tobytes()).hexdigest())
 @pytest.mark.process
 @pytest.mark.model
 def test_vectors_depend_on_no_variable_of_the_libraries():
-    from toolkit.models.checkpoints import ARITHMETIC
+    from toolkit.models.checkpoints.local_checkpoints import ARITHMETIC
 
     plain = {name: value for name, value in os.environ.items() if name not in ARITHMETIC}
     hostile = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import EXTRAS, missing_module
+from toolkit.datasets import resolve_topics
 
 pytestmark = pytest.mark.process
 
@@ -18,7 +18,7 @@ import contextlib, importlib, io, json, sys
 sys.modules.update(dict.fromkeys(json.loads(sys.argv[1])))
 from toolkit.shell import guard
 for name, *argv in json.loads(sys.argv[2]):
-    shell = importlib.import_module(f"toolkit.{name}.__main__")
+    shell = importlib.import_module(f"toolkit.{name}")
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)]
     with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
         status = guard(shell.parser, shell.main, argv)

@@ -8,7 +8,7 @@ import pytest
 from command import process
 
 from toolkit.core.runs import Run
-from toolkit.formats import write_run
+from toolkit.files.formats import write_run
 
 ROOM = 4096  # bytes that a file may have
 COMMANDS = {

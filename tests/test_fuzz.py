@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as given_
 from hypothesis import strategies as st
 
-from toolkit.core.resources import shipped
-from toolkit.formats.vectors import VectorStore
+from toolkit.core.system.resources import shipped
+from toolkit.files.formats.vectors import VectorStore
 from toolkit.registry.loader import FOLDER
 
 FUZZ = os.environ.get("FUZZ")  # so many examples of each, drawn anew; without it the same few each time

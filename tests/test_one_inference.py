@@ -10,15 +10,15 @@ import pytest
 from command import ROOT
 
 import tandem_ir
-from toolkit.diff.compare_runs import diff
-from toolkit.evaluate import evaluate
-from toolkit.formats import read_run
-from toolkit.report.collect import collect
-from toolkit.report.differences import differences
-from toolkit.report.leading import leading
-from toolkit.report.model import Key
-from toolkit.report.rank_table import ranked
-from toolkit.report.site.site_pages import ALIKE, BEST, marks
+from toolkit.evaluation import evaluate
+from toolkit.files.formats import read_run
+from toolkit.reporting.diff.compare_runs import diff
+from toolkit.reporting.report.collect import collect
+from toolkit.reporting.report.differences import differences
+from toolkit.reporting.report.leading import leading
+from toolkit.reporting.report.model import Key
+from toolkit.reporting.site.site_pages import ALIKE, BEST, marks
+from toolkit.reporting.tables.rank_table import ranked
 
 MINIS = ("infosearch-mini", "instructir-mini", "mfollowir-mini", "berds-mini")
 

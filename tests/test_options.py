@@ -11,7 +11,7 @@ import pytest
 from tests.command import tandem
 from toolkit import shell
 from toolkit.__main__ import commands
-from toolkit.completion.complete import with_subcommands
+from toolkit.complete import with_subcommands
 from toolkit.core.specs import ENDPOINT
 
 ANALYSES = ("order", "paraphrase", "overlap", "diversity", "dimensions", "coverage", "stance", "crosslingual", "measures")
@@ -80,8 +80,8 @@ NAMES = ("TREC", "BM25's", "Kendall's", "FAISS")
 def _parsers():
     """(command, its parser) of every command and subcommand."""
     for name in commands():
-        yield from with_subcommands(name, importlib.import_module(f"toolkit.{name}.__main__").parser())
-        del sys.modules[f"toolkit.{name}.__main__"]  # what a test runs as a command is loaded anew
+        yield from with_subcommands(name, importlib.import_module(f"toolkit.{name}").parser())
+        del sys.modules[f"toolkit.{name}"]  # what a test runs as a command is loaded anew
 
 
 PARSERS = dict(_parsers())

@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 import tandem_ir
-from toolkit.benchmarks import resolve_topics
 from toolkit.core.documents import Doc
-from toolkit.index import build_index, corpus_from_docs
+from toolkit.datasets import resolve_topics
+from toolkit.retrieval.index import build_index, corpus_from_docs
 
 pytestmark = pytest.mark.lucene
 
@@ -31,7 +31,10 @@ def test_one_index_for_several_dimensions_is_named_once_in_the_metadata(tmp_path
     tandem_ir.search("infosearch-mini-ori", "index", output="run.trec", threads=os.cpu_count())
     metadata = yaml.safe_load((tmp_path / "run.trec.yaml").read_text())
     assert [index["name"] for index in metadata["data"]["indexes"]] == ["index"]
-    assert metadata["data"]["test collection"] == {"name": "infosearch-mini", "source": "toolkit/corpora/infosearch-mini"}
+    assert metadata["data"]["test collection"] == {
+        "name": "infosearch-mini",
+        "source": "toolkit/datasets/corpora/infosearch-mini",
+    }
 
 
 def test_an_own_corpus_comes_with_tandem_and_nothing_is_built(home):

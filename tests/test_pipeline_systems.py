@@ -9,11 +9,11 @@ import yaml
 from tiny import tiny_bert
 
 import tandem_ir
-from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
-from toolkit.formats import read_run
-from toolkit.instructions import with_instructions
+from toolkit.datasets import resolve_topics
+from toolkit.files.formats import read_run
 from toolkit.jobs.search_jobs import search_job, search_name
+from toolkit.retrieval.instructions import with_instructions
 
 pytestmark = pytest.mark.model
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from toolkit.benchmarks import TopicSet, resolve_topics
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.formats.documents import corpus_from_files
-from toolkit.index import build_index
-from toolkit.texts import texts_from
+from toolkit.datasets import TopicSet, resolve_topics
+from toolkit.files.texts.documents import corpus_from_files
+from toolkit.retrieval.index import build_index
+from toolkit.retrieval.texts import texts_from
 
 OWN = TopicSet("topics", [], None)
 DOCS = [{"id": "a", "title": "T", "text": "red"}, {"id": "b", "text": "red pear"}, {"id": "c", "text": "plum"}]

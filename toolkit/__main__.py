@@ -8,11 +8,13 @@ from pathlib import Path
 
 from toolkit import __version__
 
+SHARED = ("__init__", "__main__", "complete", "options", "shell")  # what commands share; every other file here is a command
+
 
 def commands() -> dict[str, str]:
-    """Each command with its summary, the first line of its docstring, read from the folders without importing them."""
-    files = sorted(Path(__file__).parent.glob("*/__main__.py"))
-    return {file.parent.name: _first_line(file).strip('"') for file in files}
+    """Each command with its summary, the first line of its docstring, read from the files without importing them."""
+    files = sorted(file for file in Path(__file__).parent.glob("*.py") if file.stem not in SHARED)
+    return {file.stem: _first_line(file).strip('"') for file in files}
 
 
 def _first_line(file: Path) -> str:
@@ -28,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     known = commands()
     if "_ARGCOMPLETE" in os.environ:  # a shell asks what completes its line
-        from toolkit.completion.complete import answer
+        from toolkit.complete import answer
 
         answer(known, os.environ["COMP_LINE"], int(os.environ["COMP_POINT"]))
     if argv[:1] == ["help"]:

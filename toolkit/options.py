@@ -12,7 +12,7 @@ from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 
 if TYPE_CHECKING:
-    from toolkit.evaluate.comparison import Testing
+    from toolkit.evaluation.comparison.comparison import Testing
 
 
 def common(parser: argparse.ArgumentParser) -> None:
@@ -344,7 +344,7 @@ def primary_option(group: argparse._ActionsContainer) -> None:
 
 def testing_of(args: argparse.Namespace) -> Testing:
     """What `significance_options` say. Raises ToolkitError for draws of a test that draws nothing."""
-    from toolkit.evaluate.comparison import Testing
+    from toolkit.evaluation.comparison.comparison import Testing
 
     drawn = {"samples": args.samples, "seed": args.seed}
     given = {name: value for name, value in drawn.items() if value}

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from toolkit.core.errors import ToolkitError, missing_module
-from toolkit.core.progress import each_once, say, set_quiet
 from toolkit.core.specs import ENGINE
-from toolkit.core.terminal import has_colour, raw, safe_streams, width_of, wrapped
+from toolkit.core.system.progress import each_once, say, set_quiet
+from toolkit.core.system.terminal import has_colour, raw, safe_streams, width_of, wrapped
 from toolkit.options import common
 
 if TYPE_CHECKING:
-    from toolkit.core.aligned_table import Table
+    from toolkit.core.tables.aligned_table import Table
     from toolkit.jobs import Job, RunJob
 
 Product = TypeVar("Product")
@@ -199,9 +199,9 @@ def write_tables(
     heads  whether tab-separated lines have heads
     output where to write, otherwise to `--output`
     """
-    from toolkit.core.aligned_table import Table, TableStyle, prepared, to_text, without_notes
-    from toolkit.core.files import open_output
-    from toolkit.core.table_forms import FORMS, to_json
+    from toolkit.core.system.files import open_output
+    from toolkit.core.tables.aligned_table import Table, TableStyle, prepared, to_text, without_notes
+    from toolkit.core.tables.table_forms import FORMS, to_json
 
     tables = [tables] if isinstance(tables, Table) else list(tables)
     output = output or args.output or "-"
@@ -269,7 +269,7 @@ def _guarded(
         with _signals_as_interrupts():
             args = parser().parse_args(argv)
             _quieten(args.quiet)
-            from toolkit.core.python_names import importing  # loaded with what a command needs, not for its --help
+            from toolkit.core.system.python_names import importing  # loaded with what a command needs, not for its --help
 
             dry = getattr(args, "dry_run", False) or getattr(args, "show_prompt", False)
             with importing(named=getattr(args, "trust_python", ()), dry=dry):

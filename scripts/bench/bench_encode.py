@@ -20,9 +20,9 @@ import numpy as np
 
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models import jvm
-from toolkit.models.checkpoints import locate
+from toolkit.models.checkpoints.local_checkpoints import locate
 from toolkit.models.encoders import load_encoder
+from toolkit.models.lucene import jvm
 
 MINILM = SystemSpec(
     name="all-minilm-l6-v2",

@@ -41,7 +41,7 @@ def reranker(folder: Path) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    from toolkit.models.checkpoints import locate
+    from toolkit.models.checkpoints.local_checkpoints import locate
     from toolkit.registry import choose_system
 
     source = locate(choose_system("all-minilm-l6-v2"))

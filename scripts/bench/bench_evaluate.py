@@ -1,4 +1,4 @@
-"""`toolkit.evaluate` with every measure of the table, beside the `ir_measures` command for nDCG@10 alone, on the same files.
+"""`toolkit.evaluation` with every measure of the table, beside the `ir_measures` command for nDCG@10 alone, on the same files.
 
 Makes three run files (one a mode) and their qrels once, then runs the two in turns and prints medians, ratio, CPU and memory.
 """

@@ -13,9 +13,9 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from toolkit.core.progress import set_quiet
-from toolkit.models.docids import DOCID
-from toolkit.models.vectors import INDEX, FaissIndex, build_faiss, write_faiss
+from toolkit.core.system.progress import set_quiet
+from toolkit.models.lucene.docids import DOCID
+from toolkit.models.vectors.faiss_index import INDEX, FaissIndex, build_faiss, write_faiss
 
 
 def unit_vectors(count: int, dimension: int, seed: int) -> np.ndarray:

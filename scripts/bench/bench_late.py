@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from toolkit.core.progress import set_quiet
-from toolkit.formats import read_topics
-from toolkit.formats.documents import corpus_from_files
-from toolkit.models.centroids import Centroids, write_centroids
-from toolkit.models.late import LateIndex, LateWriter
+from toolkit.core.system.progress import set_quiet
+from toolkit.files.formats import read_topics
+from toolkit.files.texts.documents import corpus_from_files
+from toolkit.models.vectors.centroids import Centroids, write_centroids
+from toolkit.models.vectors.late import LateIndex, LateWriter
 
 
 def states(model, texts: list[str]) -> list[np.ndarray]:

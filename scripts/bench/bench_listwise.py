@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.core.documents import Doc
-from toolkit.core.progress import set_quiet
 from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.system.progress import set_quiet
 from toolkit.core.topics import Topic
 from toolkit.models.listwise import load_ranker
 from toolkit.registry import system
-from toolkit.rerank.listwise import rerank_listwise
+from toolkit.retrieval.rerank.listwise import rerank_listwise
 
 DELAY = 0.05  # seconds an answer
 WORDS = 80  # of a passage, on average

@@ -21,8 +21,8 @@ from toolkit.core.documents import Doc
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.pages import browse, render
+from toolkit.evaluation.scores.judgments import Judgments, Part
+from toolkit.reporting.pages import browse, render
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome

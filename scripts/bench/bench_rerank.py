@@ -15,9 +15,9 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from toolkit.benchmarks import load
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.datasets import load
 from toolkit.models.rerankers import load_reranker
 
 PASSAGE_WORDS = (20, 100)

@@ -14,9 +14,9 @@ from pathlib import Path
 from generate import write_corpus, write_topics
 from timing import compare, measure
 
-from toolkit.formats.indexes import NAME, system_facts, write_index_record
-from toolkit.index import build_index, corpus_from_files
+from toolkit.files.formats.indexes import NAME, system_facts, write_index_record
 from toolkit.registry import system
+from toolkit.retrieval.index import build_index, corpus_from_files
 
 HERE = Path(__file__).parent
 

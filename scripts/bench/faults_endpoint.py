@@ -312,7 +312,7 @@ def made(folder: Path, name: str) -> int:
     """How many results there are in the end."""
     if name == "rerank":
         return sum(1 for _ in (folder / "out").open()) if (folder / "out").exists() else 0
-    from toolkit.formats.vectors import read_vectors_record
+    from toolkit.files.formats.vectors import read_vectors_record
 
     record = read_vectors_record(folder / "out")
     return record["rows"] if record["complete"] else 0

@@ -290,7 +290,7 @@ def contents(place: Path) -> bytes:
 
 def forget(folder: Path) -> None:
     """What the process has imported from the folder."""
-    from toolkit.models import own_systems
+    from toolkit.models.checkpoints import own_systems
 
     own_systems._made.clear()
     own_systems._imported.clear()

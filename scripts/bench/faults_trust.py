@@ -200,7 +200,7 @@ def _placed(case: Try, folder: Path) -> tuple[str, list[str]]:
 
 def forget() -> None:
     """What the process has imported of the trap, so that it would be imported again."""
-    from toolkit.models import own_systems
+    from toolkit.models.checkpoints import own_systems
 
     own_systems._made.clear()
     own_systems._imported.clear()

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from bench_growth import QUERIES, WIDTH, Taken, rows
 from generate import DOCUMENT_WORDS
 
+from toolkit.models.systems.system_facts import parameters
 from toolkit.registry import system
-from toolkit.systems.system_facts import parameters
 
 WORDS = sum(DOCUMENT_WORDS) / 2  # of the documents that were indexed, on average
 TOKENS = 1.3  # of a word of English, for WordPiece and BPE alike: an assumption

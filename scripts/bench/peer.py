@@ -7,7 +7,7 @@ import os
 import runpy
 import sys
 
-from toolkit.models import jvm
+from toolkit.models.lucene import jvm
 
 if __name__ == "__main__":
     os.environ.setdefault("OPENAI_API_KEY", "none")  # importing pyserini.search fails without one

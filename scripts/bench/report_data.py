@@ -13,8 +13,8 @@ import pyarrow
 import pyarrow.csv
 from generate import texts, vocabulary
 
-from toolkit.formats.runs import read_run
-from toolkit.provenance.record import write_record
+from toolkit.files.provenance.record import write_record
+from toolkit.files.runs.runs import read_run
 
 # group: core queries and instructed ones, as many as InfoSearch has, and what instructions ask for
 GROUPS = {

@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from toolkit.core.aligned_table import Column, Number, Table, TableStyle, prepared, shown, to_text
 from toolkit.core.errors import ToolkitError
-from toolkit.core.table_forms import latex_number, to_csv, to_json, to_latex, to_markdown, to_tsv
+from toolkit.core.tables.aligned_table import Column, Number, Table, TableStyle, prepared, shown, to_text
+from toolkit.core.tables.table_forms import latex_number, to_csv, to_json, to_latex, to_markdown, to_tsv
 
 COLUMNS = (
     Column("run", label=True),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score
 
-from toolkit.core.area_under_curve import Area, area_under_curve, stratified_area
+from toolkit.core.tables.area_under_curve import Area, area_under_curve, stratified_area
 
 numbers = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=12)  # small, so that many are tied
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow
 import pytest
 
-from toolkit.core.columns import encode, lookup, merge, text_order, to_arrow, to_numpy
+from toolkit.core.tables.columns import encode, lookup, merge, text_order, to_arrow, to_numpy
 
 
 def test_texts_and_numbers_come_back_as_they_were():

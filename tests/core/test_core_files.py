@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from toolkit.core import resources as shipped_module
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import atomic_path, open_input, open_output
-from toolkit.core.progress import progress, tell
-from toolkit.core.resources import shipped
+from toolkit.core.system import resources as shipped_module
+from toolkit.core.system.files import atomic_path, open_input, open_output
+from toolkit.core.system.progress import progress, tell
+from toolkit.core.system.resources import shipped
 
 
 @pytest.mark.parametrize("name", ["run.txt", "run.txt.gz", "run.txt.zst"])
@@ -107,7 +107,7 @@ def test_short_work_prints_no_progress(capsys):
 
 def test_long_work_prints_lines_into_a_log(capsys, monkeypatch):
     clock = iter(range(0, 1000, 100))
-    monkeypatch.setattr("toolkit.core.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("toolkit.core.system.progress.time.monotonic", lambda: next(clock))
     with progress("indexing", total=4, unit="documents") as advance:
         advance(2)
     # 2 in the 400 s until the line is made
@@ -116,7 +116,7 @@ def test_long_work_prints_lines_into_a_log(capsys, monkeypatch):
 
 def test_a_log_has_a_line_a_minute_where_nothing_moves_and_the_pace_of_a_cluster(capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("toolkit.core.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("toolkit.core.system.progress.time.monotonic", lambda: now[0])
     with progress("encoding", total=100, unit="documents") as advance:
         advance(40)  # there already: they went by in no time
         for now[0] in range(0, 130, 5):
@@ -129,7 +129,7 @@ def test_a_log_has_a_line_a_minute_where_nothing_moves_and_the_pace_of_a_cluster
 
 def test_what_was_resumed_does_not_make_the_pace(capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("toolkit.core.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("toolkit.core.system.progress.time.monotonic", lambda: now[0])
     with progress("encoding", total=100_000) as advance:
         advance(50_000)
         for now[0] in range(10, 1210, 10):

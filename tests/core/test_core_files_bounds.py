@@ -5,9 +5,9 @@ import gzip
 import pytest
 import zstandard
 
-from toolkit.core import files
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_input
+from toolkit.core.system import files
+from toolkit.core.system.files import open_input
 
 
 @pytest.mark.parametrize(("name", "pack"), [("a.gz", gzip.compress), ("a.zst", zstandard.compress)])

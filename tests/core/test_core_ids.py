@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolkit.core import columns
-from toolkit.core.columns import Ids, hashes, to_arrow
+from toolkit.core.tables import columns
+from toolkit.core.tables.columns import Ids, hashes, to_arrow
 
 IDS = ["b", "a", "b", "", "clueweb09-en0000-00-00000", "a", "東京"]
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=30)

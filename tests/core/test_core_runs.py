@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from toolkit.core.modes import guess_group
 from toolkit.core.qrels import Qrel, Qrels, join_qrels
 from toolkit.core.runs import Run, ScoredDoc, join_runs
-from toolkit.formats.conversion import as_run
+from toolkit.files.runs.conversion import as_run
 
 RUN = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 40), st.floats(-4, 4, width=32)), max_size=60).map(
     lambda rows: [ScoredDoc(q, f"d{d}", s) for (q, d), s in {(q, d): s for q, d, s in rows}.items()]

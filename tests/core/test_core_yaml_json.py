@@ -10,9 +10,18 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core import yaml_json
 from toolkit.core.errors import ToolkitError
-from toolkit.core.yaml_json import Malformed, decode_json, decode_yaml, json_end, parse_json, parse_yaml, read_json, read_yaml
+from toolkit.core.system import yaml_json
+from toolkit.core.system.yaml_json import (
+    Malformed,
+    decode_json,
+    decode_yaml,
+    json_end,
+    parse_json,
+    parse_yaml,
+    read_json,
+    read_yaml,
+)
 
 LAYERS = "\n".join(["a0: &a0 [1, 2]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))])
 MERGES = "\n".join(["a0: &a0 {x: 1}", *(f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))])

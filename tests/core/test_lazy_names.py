@@ -8,7 +8,7 @@ import pytest
 CODE = """
 import sys
 from toolkit.core import lazy_names
-from toolkit.core.lazy_names import alt, pandas, pyarrow, requests, vl_convert, yaml
+from toolkit.core.system.lazy_names import alt, pandas, pyarrow, requests, vl_convert, yaml
 
 NAMES = ("altair", "pandas", "pyarrow", "requests", "vl_convert", "yaml")
 assert not [name for name in NAMES if name in sys.modules]

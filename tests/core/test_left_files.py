@@ -15,9 +15,9 @@ from rights import NOT_ALLOWED
 WRITER = """
 import sys, tempfile, time
 from pathlib import Path
-from toolkit.core.files import PIPES, open_output, temporary_folder
+from toolkit.core.system.files import PIPES, open_output, temporary_folder
 from toolkit.shell import command, guard
-from toolkit.store import new_folder
+from toolkit.files.store import new_folder
 
 def run(args):
     pipes = temporary_folder(Path(tempfile.gettempdir()), PIPES)

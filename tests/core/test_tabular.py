@@ -1,7 +1,7 @@
 import json
 import math
 
-from toolkit.core.tabular import to_csv, to_json
+from toolkit.core.tables.tabular import to_csv, to_json
 
 RECORDS = [{"name": "é, x", "value": 0.5}, {"name": "y", "value": math.nan}]
 

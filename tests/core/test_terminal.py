@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import say
-from toolkit.core.terminal import redact_logs, safe_streams, visible, without_secrets
+from toolkit.core.system.progress import say
+from toolkit.core.system.terminal import redact_logs, safe_streams, visible, without_secrets
 from toolkit.shell import command, guard, note
 
 EVIL = "a\x1b[2J\x1b]0;title\x07\rb\x9b31m\u202ec"

@@ -105,7 +105,7 @@ def test_what_a_server_of_vectors_may_say_is_on_the_page(folder, home, title):
 
 
 def test_a_gated_checkpoint_is_on_the_page(monkeypatch):
-    from toolkit.models import hub
+    from toolkit.models.checkpoints import hub
 
     for name in ("HF_TOKEN", "HF_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
@@ -116,12 +116,12 @@ def test_a_gated_checkpoint_is_on_the_page(monkeypatch):
 def test_too_little_memory_is_on_the_page(monkeypatch, tmp_path):
     from types import SimpleNamespace
 
-    from toolkit.models import checkpoints
+    from toolkit.models.checkpoints import local_checkpoints
 
-    monkeypatch.setattr(checkpoints, "count_parameters", lambda folder: 7_000_000_000)
-    monkeypatch.setattr(checkpoints, "free_memory", lambda device: 4e9)
+    monkeypatch.setattr(local_checkpoints, "count_parameters", lambda folder: 7_000_000_000)
+    monkeypatch.setattr(local_checkpoints, "free_memory", lambda device: 4e9)
     spec = SimpleNamespace(name="tiny", checkpoint="tiny")
-    assert caught(lambda: checkpoints.check_memory(spec, tmp_path, "cpu", "fp32")) == shown("Out of memory")
+    assert caught(lambda: local_checkpoints.check_memory(spec, tmp_path, "cpu", "fp32")) == shown("Out of memory")
 
 
 def test_a_batch_that_is_too_large_is_on_the_page():

@@ -18,7 +18,7 @@ from filelock import FileLock
 
 import tandem_ir
 from toolkit.__main__ import commands
-from toolkit.completion.complete import with_subcommands
+from toolkit.complete import with_subcommands
 
 DOCS = ROOT / "docs"
 OUTSIDE = re.compile(r"^(https?|mailto|data):|^//")
@@ -146,7 +146,7 @@ def test_every_public_name_of_the_api_is_on_the_site(pages):
 @pytest.mark.parametrize("command", commands())
 def test_every_command_and_option_is_on_the_site(command, pages):
     text = pages[f"reference/commands/tandem-{command}.html"].text
-    known = list(with_subcommands(f"tandem {command}", import_module(f"toolkit.{command}.__main__").parser()))
+    known = list(with_subcommands(f"tandem {command}", import_module(f"toolkit.{command}").parser()))
     assert [name for name, _ in known if name not in text] == []
     options = {option for _, parser in known for action in parser._actions for option in action.option_strings}
     assert [option for option in options if not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text)] == []

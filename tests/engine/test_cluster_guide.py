@@ -14,7 +14,7 @@ from command import ROOT, process, tandem
 from rights import not_allowed
 from two_nodes import started
 
-from toolkit.formats.vectors import verify_vectors
+from toolkit.files.formats.vectors import verify_vectors
 
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.usefixtures("ray_alone")]
 GUIDE = ROOT / "docs" / "guides" / "cluster.md"

@@ -10,7 +10,7 @@ from workers import Here
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import progress
+from toolkit.core.system.progress import progress
 from toolkit.engine import LocalExecutor, Work
 from toolkit.engine.dispatch import Dispatch
 from toolkit.engine.places import Place
@@ -157,7 +157,7 @@ def test_kinds_of_processors_are_said(tmp_path, capsys, monkeypatch):
 
 
 def test_units_workers_and_pace_are_told(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("toolkit.core.progress.LOG_EVERY", 0.0)
+    monkeypatch.setattr("toolkit.core.system.progress.LOG_EVERY", 0.0)
     work = Square()
     with pytest.raises(ToolkitError), progress("squaring", 16, "numbers") as work.advance:
         squares(tmp_path, Here(), [[1], ["bad"], *UNITS], work=work)

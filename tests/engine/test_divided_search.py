@@ -10,7 +10,7 @@ from workers import HereExecutor
 
 import tandem_ir
 from toolkit.core.errors import ToolkitError
-from toolkit.core.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.jobs.engines import make_by
 from toolkit.jobs.search_jobs import search_job
 
@@ -25,8 +25,8 @@ def same_process(monkeypatch):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Some blocks of a mini's hundred queries, as the thousands of a benchmark have."""
-    monkeypatch.setattr("toolkit.search.divided.SEARCHED", 7)
-    monkeypatch.setattr("toolkit.search.neural_engine.ENCODED", 5)
+    monkeypatch.setattr("toolkit.retrieval.search.divided.SEARCHED", 7)
+    monkeypatch.setattr("toolkit.retrieval.search.neural_engine.ENCODED", 5)
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_an_interrupted_search_resumes_and_an_index_built_since_starts_again(pla
 @pytest.mark.lucene
 def test_an_index_that_workers_see_otherwise_is_refused(place, monkeypatch):
     built(place, "lucene")
-    from toolkit.search.divided import SearchBlocks
+    from toolkit.retrieval.search.divided import SearchBlocks
 
     monkeypatch.setattr(SearchBlocks, "facts", lambda self: {"indexes": ["another"]})
     with pytest.raises(ToolkitError, match="workers do not see built as it is here"):
@@ -196,8 +196,8 @@ def test_an_index_that_workers_see_otherwise_is_refused(place, monkeypatch):
 
 @pytest.mark.model
 def test_what_goes_to_a_worker_has_neither_model_nor_index_nor_topics(place):
-    from toolkit.search.divided import SearchBlocks
-    from toolkit.search.encoded_queries import EncodeQueries
+    from toolkit.retrieval.search.divided import SearchBlocks
+    from toolkit.retrieval.search.encoded_queries import EncodeQueries
 
     job = search_job("infosearch-mini-audience-ins", system="all-minilm-l6-v2", hits=3)
     job.make()

@@ -9,14 +9,14 @@ from workers import HereExecutor
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.formats import write_run
-from toolkit.formats.vectors import verify_vectors
+from toolkit.files.formats import write_run
+from toolkit.files.formats.vectors import verify_vectors
 from toolkit.jobs.encode_jobs import EncodeJob
 from toolkit.jobs.expand_jobs import ExpandJob
 from toolkit.jobs.judge_jobs import JudgeJob, judge_of
 from toolkit.jobs.rerank_jobs import rerank_job
-from toolkit.rerank.pointwise import ScorePairs
-from toolkit.rerank.rerank_step import Rerank
+from toolkit.retrieval.rerank.pointwise import ScorePairs
+from toolkit.retrieval.rerank.rerank_step import Rerank
 
 DOCS = {f"d{number}": f"{text} {number}" for number, text in enumerate(tiny.TEXTS * 6)}
 TOPICS = {f"q{number}": f"{text} {number}" for number, text in enumerate(["the cat", "a river and a tree", "kiwi"] * 3)}

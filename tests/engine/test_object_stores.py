@@ -22,13 +22,13 @@ from toolkit.core.topics import Topic
 from toolkit.engine.dispatch import Dispatch
 from toolkit.engine.places import Place
 from toolkit.engine.ray_engine import RayExecutor
-from toolkit.formats import write_run
-from toolkit.formats.vectors import verify_vectors
-from toolkit.index import verify_index
+from toolkit.files.formats import write_run
+from toolkit.files.formats.vectors import verify_vectors
 from toolkit.jobs.encode_jobs import EncodeJob, IndexJob
 from toolkit.jobs.rerank_jobs import rerank_job
-from toolkit.rerank.rerank_step import Rerank
-from toolkit.search import search
+from toolkit.retrieval.index import verify_index
+from toolkit.retrieval.rerank.rerank_step import Rerank
+from toolkit.retrieval.search import search
 
 DOCS = {f"d{number}": f"{text} {number}" for number, text in enumerate(tiny.TEXTS * 6)}
 HOW = {"shard_size": 7}

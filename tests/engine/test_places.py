@@ -9,7 +9,7 @@ from object_store import google, s3
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
-from toolkit.core.yaml_json import Malformed
+from toolkit.core.system.yaml_json import Malformed
 from toolkit.engine.places import Place
 from toolkit.engine.unit_files import UnitFiles, digest_of, is_seen, mark, packed_text
 from toolkit.engine.worker import Settings, UnitWorker

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from command import process, tandem
 
-from toolkit.formats.vectors import verify_vectors
+from toolkit.files.formats.vectors import verify_vectors
 
 SECRET = "sk-nobody-may-read-this"
 WORDS = "river tree house cat dog bird train sea fruit apple plum glass iron storm light field stone paper music water"

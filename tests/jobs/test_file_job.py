@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 import tiny
 
-from toolkit.benchmarks import TopicPart, TopicSet, load
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
+from toolkit.datasets import TopicPart, TopicSet, load
 from toolkit.engine import LocalExecutor, units_of
-from toolkit.formats import read_run, write_run
+from toolkit.files.formats import read_run, write_run
+from toolkit.files.provenance import Provenance, file_digest, read_record
 from toolkit.jobs import Output, RunJob, pipeline_job
 from toolkit.jobs.file_job import partial_results
 from toolkit.jobs.rerank_jobs import rerank_job
-from toolkit.provenance import Provenance, file_digest, read_record
-from toolkit.rerank import Rerank
-from toolkit.search.retrieve import Retrieve
-from toolkit.steps import Made, Pipeline, Results, Step
+from toolkit.retrieval.rerank import Rerank
+from toolkit.retrieval.search.retrieve import Retrieve
+from toolkit.retrieval.steps import Made, Pipeline, Results, Step
 
 RUN = Run.from_dict({"q1": {"a": 2.0, "b": 1.0}}, tag="first")
 
@@ -220,7 +220,7 @@ def test_units_of_a_steps_work_are_computed_by_the_executor(monkeypatch):
         def find(self, wanted):
             return {doc_id: texts[doc_id] for doc_id in wanted}
 
-    monkeypatch.setattr("toolkit.rerank.rerank_step.load_reranker", lambda *given, **how: Lengths())
+    monkeypatch.setattr("toolkit.retrieval.rerank.rerank_step.load_reranker", lambda *given, **how: Lengths())
     run = Run.from_dict({"q": {doc_id: -float(len(doc_id)) for doc_id in texts}})
     inputs = Results(topics, topics, texts=lambda group: Texts(), runs=(Made(run),))
     executor = Remembering()

@@ -7,9 +7,9 @@ import pytest
 from command import tandem
 from endpoint import Script, serving
 
-from toolkit.formats.vectors import VectorStore
-from toolkit.provenance import write_record
-from toolkit.rerank import Rerank
+from toolkit.files.formats.vectors import VectorStore
+from toolkit.files.provenance import write_record
+from toolkit.retrieval.rerank import Rerank
 
 RUN = "q1 Q0 a 1 2 mine\nq1 Q0 b 2 1 mine\n"
 STALE = {

@@ -6,11 +6,11 @@ import pytest
 from endpoint import Script, serving
 from published_layout import write_infosearch
 
-from toolkit import benchmarks
+from toolkit import datasets
 from toolkit.jobs import search_job
 from toolkit.jobs.rerank_jobs import rerank_job
 from toolkit.jobs.up_to_date import why_outdated
-from toolkit.rerank import Rerank
+from toolkit.retrieval.rerank import Rerank
 
 pytestmark = pytest.mark.lucene
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.lucene
 def test_topics_without_documents_of_their_own_are_searched_in_a_named_index_once(home, tmp_path):
     question = {"id": "1", "question": "Should zoos exist?", "perspectives": ["Zoos should exist.", "No zoo should exist."]}
     (tmp_path / "kialo.dev.jsonl").write_text(json.dumps(question) + "\n")
-    benchmarks.take("berds", tmp_path)
+    datasets.take("berds", tmp_path)
     run = tmp_path / "bm25.trec"
 
     def job(index):
@@ -31,7 +31,7 @@ def test_topics_without_documents_of_their_own_are_searched_in_a_named_index_onc
 
 
 def test_a_prompt_of_ours_in_the_place_of_one_that_was_not_published_is_the_same_one(home, tmp_path, monkeypatch):
-    benchmarks.take("infosearch", write_infosearch(tmp_path / "copy", with_candidates=True))
+    datasets.take("infosearch", write_infosearch(tmp_path / "copy", with_candidates=True))
     run = tmp_path / "gpt-4o.trec"
 
     def job(recipe="infosearch"):

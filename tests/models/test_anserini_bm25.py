@@ -7,11 +7,11 @@ import pytest
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
-from toolkit.formats import read_topics, write_run, write_topics
-from toolkit.index import build_index, corpus_from_docs, corpus_from_files
-from toolkit.models.anserini import Searcher, analyzer, languages
-from toolkit.models.jvm import java_class
-from toolkit.models.stored_texts import StoredTexts
+from toolkit.files.formats import read_topics, write_run, write_topics
+from toolkit.models.lucene.anserini import Searcher, analyzer, languages
+from toolkit.models.lucene.jvm import java_class
+from toolkit.models.lucene.stored_texts import StoredTexts
+from toolkit.retrieval.index import build_index, corpus_from_docs, corpus_from_files
 
 pytestmark = pytest.mark.lucene
 

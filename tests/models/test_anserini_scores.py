@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from toolkit.models.anserini import strict_scores
+from toolkit.models.lucene.anserini import strict_scores
 
 
 def literal(ranking):

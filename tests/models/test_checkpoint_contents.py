@@ -9,7 +9,7 @@ import tiny
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints import check_usable, locate
+from toolkit.models.checkpoints.local_checkpoints import check_usable, locate
 from toolkit.models.encoders import load_encoder
 from toolkit.models.rerankers import load_reranker
 

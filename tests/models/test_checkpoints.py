@@ -20,10 +20,19 @@ from serving import Files, endless, running, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models import checkpoints
-from toolkit.models.checkpoint_files import count_parameters
-from toolkit.models.checkpoints import base_of, check_memory, is_here, locate, memory_of, pick_device, pick_devices, pick_dtype
-from toolkit.models.hub import commits_of
+from toolkit.models.checkpoints import local_checkpoints
+from toolkit.models.checkpoints.checkpoint_files import count_parameters
+from toolkit.models.checkpoints.hub import commits_of
+from toolkit.models.checkpoints.local_checkpoints import (
+    base_of,
+    check_memory,
+    is_here,
+    locate,
+    memory_of,
+    pick_device,
+    pick_devices,
+    pick_dtype,
+)
 
 pytestmark = pytest.mark.model
 
@@ -32,7 +41,7 @@ LOCATE = """
 import sys
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models.checkpoints import locate
+from toolkit.models.checkpoints.local_checkpoints import locate
 spec = SystemSpec(name="tiny", description="", kind="dense", checkpoint="org/tiny", revision=sys.argv[1])
 try:
     print(locate(spec, trust_remote_code="trust" in sys.argv))
@@ -179,7 +188,7 @@ def test_a_causal_model_whose_repository_has_code_must_be_told_how_it_attends(tm
 def test_what_does_not_fit_into_memory_is_refused_with_its_numbers(bert, monkeypatch):
     spec = tiny.tiny_spec(bert, parameters={"precision": "bf16"})
     parameters = count_parameters(bert)
-    monkeypatch.setattr(checkpoints, "free_memory", lambda device: 3 * parameters)
+    monkeypatch.setattr(local_checkpoints, "free_memory", lambda device: 3 * parameters)
     with pytest.raises(ToolkitError) as caught:
         check_memory(spec, bert, "cpu")  # fp32 on a CPU, unless one asks
     assert caught.value.message == "tiny needs 0.0 GB (0.00B parameters in fp32), but cpu has 0.0 GB free"
@@ -194,9 +203,9 @@ def test_what_does_not_fit_into_memory_is_refused_with_its_numbers(bert, monkeyp
 
 
 def test_free_memory_is_what_the_machine_says(tmp_path, monkeypatch):
-    free = checkpoints.free_memory("cpu")
-    monkeypatch.setattr(checkpoints, "MEMINFO", tmp_path / "not on Linux")
-    assert 1e8 < free < checkpoints.free_memory("cpu") < 1e14
+    free = local_checkpoints.free_memory("cpu")
+    monkeypatch.setattr(local_checkpoints, "MEMINFO", tmp_path / "not on Linux")
+    assert 1e8 < free < local_checkpoints.free_memory("cpu") < 1e14
 
 
 def test_devices_and_precisions(bert):
@@ -439,7 +448,7 @@ def test_other_refusals_and_no_network_are_one_line_too(home):
 
 @pytest.mark.parametrize(("begin", "again"), [(b"HTTP/1.1 200 OK\r\n", b"X"), (b"HTTP/1.1 200 OK\r\n\r\n", b" ")])
 def test_a_hub_that_drags_its_list_out_is_left(home, monkeypatch, begin, again):
-    monkeypatch.setattr("toolkit.store.hub.LISTED", 0.3)
+    monkeypatch.setattr("toolkit.files.store.hub.LISTED", 0.3)
     with endless(begin, again) as base:
         out, _ = located(base, COMMIT)
     assert out[0] == f"error: cannot fetch org/tiny at {COMMIT[:12]} from {base} (no answer within 0.3 seconds)"
@@ -510,13 +519,13 @@ def test_a_token_goes_to_the_hub_and_not_where_it_leads(home, bert):
 def test_the_memory_of_a_worker_is_known_before_it_starts(bert):
     here = SystemSpec(name="tiny", description="", kind="dense", checkpoint=str(bert))
     weights = count_parameters(bert)
-    assert memory_of(here, None, "cpu") == checkpoints.PROCESS + 4 * weights
-    assert memory_of(here, "bf16", "cuda:0") == checkpoints.PROCESS + 2 * weights
+    assert memory_of(here, None, "cpu") == local_checkpoints.PROCESS + 4 * weights
+    assert memory_of(here, "bf16", "cuda:0") == local_checkpoints.PROCESS + 2 * weights
     adapter = replace(here, checkpoint="org/adapter", base=str(bert))
-    assert memory_of(adapter, None, "cpu") == checkpoints.PROCESS + 4 * weights, "an adapter is merged into its base"
+    assert memory_of(adapter, None, "cpu") == local_checkpoints.PROCESS + 4 * weights, "an adapter is merged into its base"
     elsewhere = replace(here, checkpoint="org/large", size="7.11B", parameters={"precision": "bf16"})
-    assert memory_of(elsewhere, None, "cuda:0") == checkpoints.PROCESS + 2 * 7_110_000_000
-    assert memory_of(elsewhere, None, "cpu") == checkpoints.PROCESS + 4 * 7_110_000_000
+    assert memory_of(elsewhere, None, "cuda:0") == local_checkpoints.PROCESS + 2 * 7_110_000_000
+    assert memory_of(elsewhere, None, "cpu") == local_checkpoints.PROCESS + 4 * 7_110_000_000
     for unknown in (replace(elsewhere, size=""), replace(here, loader="endpoint"), replace(here, checkpoint="python:a:b")):
         assert memory_of(unknown, None, "cpu") is None
 
@@ -524,9 +533,9 @@ def test_the_memory_of_a_worker_is_known_before_it_starts(bert):
 @pytest.mark.parametrize("kind", ["rerank", "judge by its logits", "judge in words", "expand"])
 def test_every_kind_of_work_says_what_memory_and_gpu_it_needs(bert, kind):
     from toolkit.engine.answers import AnswerRequests
-    from toolkit.expand.generate import load_expander
     from toolkit.models.judges import load_judge
-    from toolkit.rerank.pointwise import ScorePairs
+    from toolkit.retrieval.expand.generate import load_expander
+    from toolkit.retrieval.rerank.pointwise import ScorePairs
 
     def work(**how):
         spec = SystemSpec(name="tiny", description="", kind="cross-encoder", checkpoint=str(bert))
@@ -538,8 +547,8 @@ def test_every_kind_of_work_says_what_memory_and_gpu_it_needs(bert, kind):
         return AnswerRequests("asking", load_judge(replace(spec, kind="judge", parameters=parameters), **how).llm.make)
 
     weights = count_parameters(bert)
-    assert work().memory("cpu") == checkpoints.PROCESS + 4 * weights
-    assert work(precision="bf16").memory("cuda:0") == checkpoints.PROCESS + 2 * weights
+    assert work().memory("cpu") == local_checkpoints.PROCESS + 4 * weights
+    assert work(precision="bf16").memory("cuda:0") == local_checkpoints.PROCESS + 2 * weights
     assert (work().uses_gpu, work(device="cpu").uses_gpu) == (True, False)
 
 

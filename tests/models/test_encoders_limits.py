@@ -10,8 +10,8 @@ import tiny
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
-from toolkit.models.batches import by_length
 from toolkit.models.encoders import load_encoder
+from toolkit.models.vectors.batches import by_length
 
 pytestmark = pytest.mark.model
 

@@ -8,11 +8,11 @@ import faiss
 import numpy as np
 import pytest
 
-from toolkit.core.columns import to_arrow
 from toolkit.core.errors import ToolkitError
-from toolkit.index.index_types import index_kind
-from toolkit.models.docids import DocIds
-from toolkit.models.faiss_shards import open_faiss, part_folders
+from toolkit.core.tables.columns import to_arrow
+from toolkit.models.lucene.docids import DocIds
+from toolkit.models.vectors.faiss_shards import open_faiss, part_folders
+from toolkit.retrieval.index.index_types import index_kind
 
 VECTORS = np.random.default_rng(7).standard_normal((90, 8)).astype(np.float32)
 QUERIES = np.random.default_rng(8).standard_normal((5, 8)).astype(np.float32)

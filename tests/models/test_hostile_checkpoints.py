@@ -11,18 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.memory import memory_bound
-from toolkit.encode.estimate import vector_size
-from toolkit.formats.vectors import open_vectors
-from toolkit.models import chat_template
-from toolkit.models.chat_template import Refused, filled
-from toolkit.models.checkpoint_files import check_config, count_parameters
-from toolkit.models.checkpoints import locate
+from toolkit.core.system.memory import memory_bound
+from toolkit.files.formats.vectors import open_vectors
+from toolkit.models.checkpoints import chat_template
+from toolkit.models.checkpoints.chat_template import Refused, filled
+from toolkit.models.checkpoints.checkpoint_files import check_config, count_parameters
+from toolkit.models.checkpoints.local_checkpoints import locate
 from toolkit.models.encoders import load_encoder
 from toolkit.models.encoders.modules import read_modules
-from toolkit.models.late import LateIndex, LateWriter
 from toolkit.models.rerankers import load_reranker
-from toolkit.models.vectors import FaissIndex, build_faiss, write_faiss
+from toolkit.models.vectors.faiss_index import FaissIndex, build_faiss, write_faiss
+from toolkit.models.vectors.late import LateIndex, LateWriter
+from toolkit.retrieval.encode.estimate import vector_size
 
 pytestmark = pytest.mark.model
 COSTLY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -5,10 +5,10 @@ import pytest
 
 from toolkit.core.documents import Doc
 from toolkit.core.topics import Topic
-from toolkit.models.anserini_index import indexing
-from toolkit.models.impact import ImpactSearcher, json_line, quantise, repeated
-from toolkit.models.jvm import java_class
-from toolkit.models.stored_texts import StoredTexts
+from toolkit.models.lucene.anserini_index import indexing
+from toolkit.models.lucene.jvm import java_class
+from toolkit.models.lucene.stored_texts import StoredTexts
+from toolkit.models.vectors.impact import ImpactSearcher, json_line, quantise, repeated
 
 pytestmark = pytest.mark.lucene
 

@@ -12,7 +12,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.models.judges import STANCE, Pair, Shot, Sides, load_judge, read_shots
 from toolkit.models.llm import Answer
-from toolkit.published.paper_prompts import PublishedPrompt
+from toolkit.models.llm.paper_prompts import PublishedPrompt
 
 pytestmark = pytest.mark.model
 
@@ -231,7 +231,7 @@ def test_examples_of_the_users_make_a_published_prompt_another(folders, tmp_path
     how = {"cache": tmp_path / "answers.sqlite", "prompt": str(folders / "plain.yaml")}
     whole = load_judge(spec, **how).prompt
     printed = PublishedPrompt("mine", "s", "Mine", "", "table 1", "judge", (), whole.wording, whole.layout)
-    monkeypatch.setattr("toolkit.published.paper_prompts.published_prompts", lambda: {"mine": printed})
+    monkeypatch.setattr("toolkit.models.llm.paper_prompts.published_prompts", lambda: {"mine": printed})
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
     judge = load_judge(spec, **how)
     assert (judge.facts()["prompt_of"], judge.remark()) == ("paper (Mine, table 1)", "")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from toolkit.models import jvm
+from toolkit.models.lucene import jvm
 
 
 def make_java(folder, version):
@@ -39,7 +39,7 @@ def test_missing_packages_are_an_error_with_the_command_that_installs_them(monke
 
 @pytest.mark.lucene
 def test_the_machines_old_java_is_not_started(tmp_path):
-    code = "from toolkit.models.jvm import java_class; print(java_class('java.lang.System').getProperty('java.version'))"
+    code = "from toolkit.models.lucene.jvm import java_class; print(java_class('java.lang.System').getProperty('java.version'))"
     environment = {**os.environ, "JAVA_HOME": str(make_java(tmp_path / "old", "17"))}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert int(done.stdout.partition(".")[0]) >= 21

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from toolkit.core.errors import ToolkitError
-from toolkit.models import late
-from toolkit.models.centroids import Centroids, write_centroids
-from toolkit.models.late import LateIndex, LateWriter, maxsim
+from toolkit.models.vectors import late
+from toolkit.models.vectors.centroids import Centroids, write_centroids
+from toolkit.models.vectors.late import LateIndex, LateWriter, maxsim
 
 
 def unit(rng, count, width=24):

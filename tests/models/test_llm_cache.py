@@ -10,9 +10,9 @@ import pytest
 from endpoint import Script, serving
 
 from toolkit.core.errors import ToolkitError
+from toolkit.files.store.keyed_cache import KeyedCache
 from toolkit.models.llm import LLM, Answer, AnswerCache, Endpoint, Request, default_cache
 from toolkit.models.llm.answer_cache import UNWRITTEN
-from toolkit.store.keyed_cache import KeyedCache
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASK_EIGHTY = """

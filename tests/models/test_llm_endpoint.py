@@ -7,8 +7,8 @@ import traceback
 import pytest
 from endpoint import Script, completion, serving
 
-from toolkit.benchmarks import load
 from toolkit.core.errors import ToolkitError
+from toolkit.datasets import load
 from toolkit.models.llm import LLM, AnswerCache, Endpoint, Request
 from toolkit.models.llm.estimate import estimate_tokens
 from toolkit.models.servers import client as module

@@ -150,7 +150,7 @@ def test_looking_downloads_nothing(home, monkeypatch):
     def forbidden(*args, **told):
         raise AssertionError("a dry run asked the hub")
 
-    monkeypatch.setattr("toolkit.models.checkpoints.fetch_checkpoint", forbidden)
+    monkeypatch.setattr("toolkit.models.checkpoints.local_checkpoints.fetch_checkpoint", forbidden)
     ranker = load_ranker(registry.system("rank-zephyr-7b"))
     order, tokens = ranker.peek(Window("q", "cats", ("the cat is in the house", "a dog")))
     assert order is None
@@ -164,7 +164,7 @@ def test_looking_does_not_ask_the_hub_for_a_newer_commit_of_what_is_here(folder,
         raise AssertionError("a dry run asked the hub")
 
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setattr("toolkit.models.hub.list_files", forbidden)
+    monkeypatch.setattr("toolkit.models.checkpoints.hub.list_files", forbidden)
     kept = home / "models" / "castorini--rank_zephyr_7b_v1_full" / ("a" * 40)
     shutil.copytree(folder, kept)
     window = Window("q", "cats", ("the cat is in the house", "a dog"))

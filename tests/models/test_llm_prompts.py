@@ -4,7 +4,7 @@ import json
 import pytest
 
 from toolkit import registry
-from toolkit.build.kinds import KINDS, kind_module
+from toolkit.construction.kinds import KINDS, kind_module
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models.llm import load_prompt

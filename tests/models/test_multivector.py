@@ -126,7 +126,7 @@ def test_weights_that_would_be_random_are_refused(tmp_path):
 
 
 def test_what_cannot_be_loaded_or_computed_is_one_line(checkpoint, tmp_path, monkeypatch):
-    from toolkit.models import checkpoints
+    from toolkit.models.checkpoints import local_checkpoints
 
     damaged = shutil.copytree(checkpoint, tmp_path / "damaged")
     (damaged / "tokenizer.json").write_text("{")
@@ -137,6 +137,6 @@ def test_what_cannot_be_loaded_or_computed_is_one_line(checkpoint, tmp_path, mon
     encoder.model[0].model.get_input_embeddings().weight.data.fill_(float("nan"))
     with pytest.raises(ToolkitError, match="the model's output for 'a dog' in fp32 is not finite"):
         encoder.encode([Input("", "a dog")], "passage")
-    monkeypatch.setattr(checkpoints, "free_memory", lambda device: 1000)
+    monkeypatch.setattr(local_checkpoints, "free_memory", lambda device: 1000)
     with pytest.raises(ToolkitError, match=r"but cpu has 0\.0 GB free"):
         load(checkpoint)

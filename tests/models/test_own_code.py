@@ -15,8 +15,8 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
-from toolkit.models.architectures import row_of
-from toolkit.models.checkpoints import check_usable, locate
+from toolkit.models.checkpoints.architectures import row_of
+from toolkit.models.checkpoints.local_checkpoints import check_usable, locate
 
 pytestmark = pytest.mark.model
 

@@ -7,23 +7,23 @@ import pytest
 from command import tandem
 
 import tandem_ir
-from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
-from toolkit.core.python_names import find_source
 from toolkit.core.specs import SystemSpec
+from toolkit.core.system.python_names import find_source
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.templates import Input
-from toolkit.core.yaml_json import read_yaml
-from toolkit.formats import read_run
+from toolkit.datasets import resolve_topics
+from toolkit.files.formats import read_run
+from toolkit.files.provenance import model_identity
+from toolkit.models.checkpoints.own_systems import load_own
 from toolkit.models.encoders import load_encoder
 from toolkit.models.listwise import Window, load_ranker
 from toolkit.models.llm import Request, load_llm
-from toolkit.models.own_systems import load_own
 from toolkit.models.rerankers import load_reranker
-from toolkit.provenance import model_identity
+from toolkit.models.systems.contract import check_system
 from toolkit.registry import choose_system
 from toolkit.registry.loader import read_entries
-from toolkit.rerank.rerank_step import Rerank
-from toolkit.systems.contract import check_system
+from toolkit.retrieval.rerank.rerank_step import Rerank
 
 MODULE = """
 import zlib

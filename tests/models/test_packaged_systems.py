@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from command import tandem
 
-from toolkit.benchmarks import load
 from toolkit.core.templates import Input
+from toolkit.datasets import load
 from toolkit.models.judges import Pair, load_judge
 from toolkit.models.rerankers import load_reranker
 from toolkit.registry import choose_system

@@ -7,9 +7,9 @@ import pytest
 from nltk.stem.porter import PorterStemmer
 
 import toolkit
-from toolkit.models.porter import stem
+from toolkit.models.lucene.porter import stem
 
-CORPORA = Path(toolkit.__file__).parent / "corpora"
+CORPORA = Path(toolkit.__file__).parent / "datasets" / "corpora"
 # of Porter's steps 1 to 5 and of NLTK's departures
 SUFFIXES = [
     "", "sses", "ies", "ss", "s", "eed", "ed", "ing", "ied", "y", "e", "ll", "ational", "tional", "enci", "anci", "izer",

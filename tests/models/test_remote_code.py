@@ -13,9 +13,9 @@ from command import tandem
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints import check_usable
+from toolkit.models.checkpoints.local_checkpoints import check_usable
+from toolkit.models.checkpoints.remote_code import code_of, option_with_code
 from toolkit.models.encoders import load_encoder
-from toolkit.models.remote_code import code_of, option_with_code
 from toolkit.models.rerankers import load_reranker
 from toolkit.registry import choose_system
 
@@ -209,7 +209,7 @@ def test_a_model_of_mteb_runs_its_code_with_the_flag_alone(said, of_mteb, mark):
 def test_no_entry_of_mteb_that_asks_for_code_is_used_without_the_flag():
     from mteb.models.model_implementations import MODEL_REGISTRY
 
-    from toolkit.models.mteb_models import CLASSES
+    from toolkit.models.checkpoints.mteb_models import CLASSES
 
     asking = [name for name, meta in MODEL_REGISTRY.items() if (meta.loader_kwargs or {}).get("trust_remote_code")]
     asking = [name for name in asking if set(CLASSES) & set(MODEL_REGISTRY[name].model_type)]

@@ -7,7 +7,7 @@ import pytest
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.models.stored_texts import to_doc
+from toolkit.models.lucene.stored_texts import to_doc
 
 
 @pytest.mark.parametrize(

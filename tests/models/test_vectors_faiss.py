@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from toolkit.core.columns import to_arrow
 from toolkit.core.errors import ToolkitError
-from toolkit.models.docids import DocIds
-from toolkit.models.vectors import FaissIndex, build_faiss, write_faiss
+from toolkit.core.tables.columns import to_arrow
+from toolkit.models.lucene.docids import DocIds
+from toolkit.models.vectors.faiss_index import FaissIndex, build_faiss, write_faiss
 
 DIMENSION = 24
 
@@ -107,7 +107,7 @@ def test_memory_is_bounded_where_everything_is_tied(tmp_path, monkeypatch):
     index = made(tmp_path, vectors)
     expected, sizes, candidates = index.search(queries, 10), [], index._candidates
     monkeypatch.setattr(index, "_candidates", lambda some, count: sizes.append(len(some) * count) or candidates(some, count))
-    monkeypatch.setattr("toolkit.models.vectors.CELLS", 7000)
+    monkeypatch.setattr("toolkit.models.vectors.faiss_index.CELLS", 7000)
     for ours, theirs in zip(index.search(queries, 10), expected, strict=True):
         assert np.array_equal(ours, theirs)
     assert max(sizes) <= 7000
@@ -209,7 +209,7 @@ def test_an_index_that_is_trained_and_built_with_one_thread_comes_out_the_same(t
 
 
 def test_training_takes_a_seeded_choice_of_many_vectors(tmp_path, monkeypatch):
-    monkeypatch.setattr("toolkit.models.vectors.SAMPLE", 300)
+    monkeypatch.setattr("toolkit.models.vectors.faiss_index.SAMPLE", 300)
     vectors = unit_vectors(1000)
     whole = build_faiss([vectors], "IVF2,Flat")
     parts = build_faiss([vectors[:1], vectors[1:700], vectors[700:]], "IVF2,Flat")
@@ -239,7 +239,7 @@ def test_a_large_index_is_mapped_of_itself(tmp_path, monkeypatch):
     flags, read = [], faiss.read_index
     monkeypatch.setattr(faiss, "read_index", lambda path, flag: flags.append(flag) or read(path, flag))
     FaissIndex.open(tmp_path)
-    monkeypatch.setattr("toolkit.models.vectors.MAPPED", 1000)
+    monkeypatch.setattr("toolkit.models.vectors.faiss_index.MAPPED", 1000)
     FaissIndex.open(tmp_path)
     assert flags == [0, faiss.IO_FLAG_MMAP_IFC]
 

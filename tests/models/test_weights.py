@@ -7,10 +7,10 @@ import pytest
 import tiny
 
 from toolkit.core.errors import ToolkitError
-from toolkit.formats.documents import corpus_from_docs
-from toolkit.models.weights import origin_of, weight_files
-from toolkit.store import digests
-from toolkit.store.digests import file_sha256, write_digests
+from toolkit.files.store import digests
+from toolkit.files.store.digests import file_sha256, write_digests
+from toolkit.files.texts.documents import corpus_from_docs
+from toolkit.models.checkpoints.weights import origin_of, weight_files
 
 pytestmark = pytest.mark.model
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -63,11 +63,11 @@ def test_a_large_file_is_read_once_and_again_when_it_changed(home, tmp_path, mon
 def test_an_index_is_not_searched_with_other_weights(home, tmp_path):
     from toolkit.core.documents import Doc
     from toolkit.core.topics import Topic
-    from toolkit.formats.indexes import read_index_record
-    from toolkit.formats.vectors import open_vectors
-    from toolkit.index.encoded_index import build_encoded
+    from toolkit.files.formats.indexes import read_index_record
+    from toolkit.files.formats.vectors import open_vectors
     from toolkit.models.encoders import load_encoder
-    from toolkit.search.neural_engine import search_dense
+    from toolkit.retrieval.index.encoded_index import build_encoded
+    from toolkit.retrieval.search.neural_engine import search_dense
 
     spec = tiny.tiny_spec(tiny.tiny_bert(tmp_path / "bert"), parameters={"pooling": "mean", "similarity": "cos"})
     encoder = load_encoder(spec, device="cpu")

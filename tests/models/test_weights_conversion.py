@@ -13,10 +13,10 @@ from command import tandem
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.templates import Input
-from toolkit.core.yaml_json import read_yaml
-from toolkit.models.checkpoints import check_usable, locate
-from toolkit.models.conversion import PICKLES, convert_pickles, pickles_in, pickles_of, read_pickled
+from toolkit.models.checkpoints.conversion import PICKLES, convert_pickles, pickles_in, pickles_of, read_pickled
+from toolkit.models.checkpoints.local_checkpoints import check_usable, locate
 from toolkit.models.encoders import load_encoder
 from toolkit.registry import choose_system
 
@@ -289,7 +289,7 @@ def test_the_two_towers_of_an_entry_are_both_converted(home, bert, tmp_path):
         pickled_copy(tiny.tiny_bert(tmp_path / "other", seed=1), tmp_path / "p"),
     )
     spec = replace(tiny.tiny_spec(question, parameters={"pooling": "cls"}), passage_checkpoint=str(passage))
-    from toolkit.systems.checkpoint_files import convert_checkpoint
+    from toolkit.models.systems.checkpoint_files import convert_checkpoint
 
     made = convert_checkpoint(spec, tmp_path / "made")
     new = choose_system(str(made))

@@ -10,8 +10,8 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
+from toolkit.models.systems.explain import PROMPTED, prompt_text
 from toolkit.registry.system_kinds import check_system
-from toolkit.systems.explain import PROMPTED, prompt_text
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "systems"
 RETRIEVERS, RERANKERS = (yaml.safe_load((GOLDEN / f"{name}.yaml").read_text()) for name in ("retrievers", "rerankers"))

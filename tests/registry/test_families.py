@@ -4,7 +4,7 @@ import pytest
 
 from toolkit import registry
 from toolkit.core.specs import SystemSpec
-from toolkit.core.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.families import Lineage, lineage
 from toolkit.registry.loader import FOLDER
 

@@ -11,11 +11,11 @@ from command import tandem
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.python_names import importing
 from toolkit.core.specs import NamedSpec, SystemSpec
-from toolkit.models.own_systems import load_own
+from toolkit.core.system.python_names import importing
+from toolkit.models.checkpoints.own_systems import load_own
 from toolkit.registry import choose_system
-from toolkit.regress import ours, users
+from toolkit.studies.regress import ours, users
 
 MODULE = """
 from pathlib import Path

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from command import script, tandem
 
-from toolkit.published.paper_tables import papers
 from toolkit.registry.loader import FOLDER
-from toolkit.reproduce.table_rows import tables_of
+from toolkit.registry.published.paper_tables import papers
+from toolkit.studies.reproduce.table_rows import tables_of
 
 TESTS = Path(__file__).resolve().parents[1]
 COVERAGE = yaml.safe_load((FOLDER / "coverage.yaml").read_text(encoding="utf-8"))

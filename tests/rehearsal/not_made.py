@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from toolkit.published.paper_tables import papers
-from toolkit.reproduce.table_rows import tables_of
+from toolkit.registry.published.paper_tables import papers
+from toolkit.studies.reproduce.table_rows import tables_of
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "rehearsal.md"

@@ -20,7 +20,7 @@ from endpoint import serving as serving_chat
 from serving import Files, serving
 
 from toolkit import registry
-from toolkit.reproduce.table_rows import RELATIVE
+from toolkit.studies.reproduce.table_rows import RELATIVE
 
 HERE = Path(__file__).resolve().parent
 RECORDS = ".yaml"  # wall times, memory and host are in them

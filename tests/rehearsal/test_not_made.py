@@ -5,8 +5,8 @@ from not_made import PAGE, not_made, page
 from passes import without_numbers
 
 from toolkit import registry
-from toolkit.published.paper_tables import papers
-from toolkit.reproduce.table_rows import tables_of
+from toolkit.registry.published.paper_tables import papers
+from toolkit.studies.reproduce.table_rows import tables_of
 
 
 def test_the_page_is_what_the_registry_and_the_list_say():

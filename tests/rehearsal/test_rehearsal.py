@@ -9,24 +9,24 @@ from not_made import not_made
 from passes import PAPERS, Place, without_numbers
 from two_nodes import started
 
-from toolkit.reproduce.table_rows import tables_of
+from toolkit.studies.reproduce.table_rows import tables_of
 
 pytestmark = pytest.mark.rehearsal
 
 # kind of step -> paper, systems, and the call (of a function of ours) in which the process kills itself
 KILLS = {
-    "fetching data": ("infosearch", ["bm25"], "toolkit.store.download:fetch:8"),
-    "fetching a checkpoint": ("instructir", ["colbertv2"], "toolkit.store.download:fetch:8"),
-    "fetching an index": ("berds", ["bm25"], "toolkit.store.archives:unpack:1"),
-    "indexing documents": ("instructir", ["bm25"], "toolkit.models.multifield:index_fields:1"),
-    "indexing vectors": ("infosearch", ["e5-large-v2"], "toolkit.formats.indexes:write_index_record:3"),
-    "encoding": ("infosearch", ["e5-large-v2"], "toolkit.formats.vectors:write_shard:4"),
-    "searching": ("infosearch", ["e5-large-v2"], "toolkit.search.per_query_search:search_per_query:3"),
-    "reranking": ("mfollowir", ["bge-reranker-v2-m3"], "toolkit.store.keyed_cache:KeyedCache.put:1"),
+    "fetching data": ("infosearch", ["bm25"], "toolkit.files.store.download:fetch:8"),
+    "fetching a checkpoint": ("instructir", ["colbertv2"], "toolkit.files.store.download:fetch:8"),
+    "fetching an index": ("berds", ["bm25"], "toolkit.files.store.archives:unpack:1"),
+    "indexing documents": ("instructir", ["bm25"], "toolkit.models.lucene.multifield:index_fields:1"),
+    "indexing vectors": ("infosearch", ["e5-large-v2"], "toolkit.files.formats.indexes:write_index_record:3"),
+    "encoding": ("infosearch", ["e5-large-v2"], "toolkit.files.formats.vectors:write_shard:4"),
+    "searching": ("infosearch", ["e5-large-v2"], "toolkit.retrieval.search.per_query_search:search_per_query:3"),
+    "reranking": ("mfollowir", ["bge-reranker-v2-m3"], "toolkit.files.store.keyed_cache:KeyedCache.put:1"),
     "asking a server": ("infosearch", ["gpt-4o"], "toolkit.models.llm.answer_cache:AnswerWriter.put:20"),
     "judging": ("berds", ["bm25"], "toolkit.models.llm.answer_cache:AnswerWriter.put:20"),
-    "writing a run": ("infosearch", ["bm25"], "toolkit.provenance.record:to_yaml:1"),
-    "evaluating": ("infosearch", ["bm25"], "toolkit.evaluate.evaluation:prepare:1"),
+    "writing a run": ("infosearch", ["bm25"], "toolkit.files.provenance.record:to_yaml:1"),
+    "evaluating": ("infosearch", ["bm25"], "toolkit.evaluation.scores.evaluation:prepare:1"),
 }
 
 # paper -> a system of each kind, which workers compute

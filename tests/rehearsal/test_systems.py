@@ -11,8 +11,8 @@ from trained_tokenizers import trained
 import tandem_ir
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.home import home
-from toolkit.formats import read_run
+from toolkit.core.system.home import home
+from toolkit.files.formats import read_run
 
 TOPICS, QUESTIONS = "infosearch-mini-language-ins", "berds-mini-dev"
 LANGUAGE = registry.benchmark("infosearch-mini").group("language")["counts"]

@@ -25,9 +25,9 @@ from followir_layout import parquet_path
 from hub_layout import write_parquet, write_parquet_tables
 from published_layout import write_candidates
 
-from toolkit import benchmarks, registry
+from toolkit import datasets, registry
 from toolkit.core.documents import Doc
-from toolkit.formats.indexes import NAME as RECORD
+from toolkit.files.formats.indexes import NAME as RECORD
 
 CORES, ROWS, DOCUMENTS, LETTERS = 2, 2, 16, 160  # a group's core queries, rows of each, documents; letters of a text
 MORE = {"audience": 24}  # documents: more than a window of listwise reranking has
@@ -47,7 +47,7 @@ def write_datasets(folder):
 
 def write_infosearch(folder):
     """The six dimensions; candidates of each query and mode are all documents of its dimension, in an order of their own."""
-    mini = benchmarks.load("infosearch-mini")
+    mini = datasets.load("infosearch-mini")
     for group in registry.benchmark("infosearch").groups:
         part = mini.part(group["name"])
         cores = list(dict.fromkeys(topic.group_id for topic in part.topics["ori"]))[: CORES if group["name"] in MORE else 1]
@@ -87,7 +87,7 @@ def _infosearch_query(original, topics):
 
 def write_instructir(folder):
     """MTEB's repository: core queries and instructions apart, a passage for each instruction, and some for none."""
-    part = benchmarks.load("instructir-mini").part("all")
+    part = datasets.load("instructir-mini").part("all")
     cores = list(dict.fromkeys(topic.group_id for topic in part.topics[""]))[: CORES + 1]
     topics = [topic for topic in part.topics[""] if topic.group_id in cores]
     ids = {topic.query_id for topic in topics}
@@ -103,7 +103,7 @@ def write_instructir(folder):
     unseen = {topic.group_id: of_core[topic.query_id] for topic in topics}.values()
     tables["corpus"] = [{**doc, "text": doc["text"][::-1]} if doc["_id"] in unseen else doc for doc in tables["corpus"]]
     write_parquet_tables(folder / "datasets" / "mteb" / "InstructIR-mteb", tables)
-    reworded = benchmarks.load("instructir-mini").part("paraphrases")
+    reworded = datasets.load("instructir-mini").part("paraphrases")
     chosen = [topic for topic in reworded.topics[""] if topic.group_id in ids]
     label = {row.query_id: row.doc_id for row in reworded.qrels[""]}
     authors = folder / "InstructIR" / "INSTRUCTIR" / "analysis_prompt_sensitivity"
@@ -116,7 +116,7 @@ def write_instructir(folder):
 
 def write_mfollowir(folder):
     """Three languages in two repositories, one of them with English queries; all documents are candidates of each query."""
-    mini = benchmarks.load("mfollowir-mini")
+    mini = datasets.load("mfollowir-mini")
     tables = {}
     for group in registry.benchmark("mfollowir").groups:
         part, suffix = mini.part(group["name"]), f"-{group['subset']}"
@@ -151,8 +151,8 @@ def write_mfollowir(folder):
 
 def write_berds(folder):
     """Three data sets of two splits, question types for Kialo alone; and labelled pairs of document and perspective."""
-    part = benchmarks.load("berds-mini").part("test")
-    docs = {doc.doc_id: doc.text for doc in benchmarks.load("berds-mini").docs("test")}
+    part = datasets.load("berds-mini").part("test")
+    docs = {doc.doc_id: doc.text for doc in datasets.load("berds-mini").docs("test")}
     for name, topics in zip(("Arguana", "Kialo", "OpinionQA"), _questions(part), strict=True):
         rows = [
             {"id": topic.original_id, "question": topic.text, "perspectives": list(topic.perspectives)}
@@ -185,13 +185,13 @@ def _questions(part):
 
 def write_wikipedia(folder):
     """Passages, their Lucene index, and DPR's vectors of them: archives as their publisher's are packed, with their entries."""
-    from toolkit.formats.documents import corpus_from_docs
-    from toolkit.index import build_index
+    from toolkit.files.texts.documents import corpus_from_docs
+    from toolkit.retrieval.index import build_index
 
-    part = benchmarks.load("berds-mini").part("test")
+    part = datasets.load("berds-mini").part("test")
     asked = {topic.query_id for topics in _questions(part) for topic in topics}
     wanted = sorted({row.doc_id for row in part.qrels[""] if row.query_id in asked and row.relevance > 0})[:PASSAGES]
-    passages = [doc for doc in benchmarks.load("berds-mini").docs("test") if doc.doc_id in wanted]
+    passages = [doc for doc in datasets.load("berds-mini").docs("test") if doc.doc_id in wanted]
     docs = [Doc(str(number), doc.title, _short(doc.text)) for number, doc in enumerate(passages, 1)]
     build_index(corpus_from_docs("wikipedia", docs), folder / "lucene")
     (folder / "lucene" / RECORD).unlink()  # Pyserini's have none

@@ -23,7 +23,7 @@ LLAMA3 = ["<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>", "<|start_header_
 @functools.cache
 def texts():
     """The lines of the minis' corpora, in their four languages, and the answers."""
-    files = sorted((Path(toolkit.__file__).parent / "corpora").glob("*/*.yaml"))
+    files = sorted((Path(toolkit.__file__).parent / "datasets" / "corpora").glob("*/*.yaml"))
     lines = [line.strip() for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     return [*filter(None, lines), *(word for word in ANSWERS for _ in range(REPEATED))]
 

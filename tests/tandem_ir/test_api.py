@@ -14,7 +14,7 @@ from command import ROOT
 from tiny import tiny_bert
 
 import tandem_ir as tandem
-from toolkit.formats import read_run
+from toolkit.files.formats import read_run
 
 NOTHING_HEAVY = {"numpy", "pandas", "pyarrow", "torch", "ir_measures", "ir_datasets", "jnius", "yaml", "toolkit.jobs"}
 
@@ -51,12 +51,12 @@ def test_importing_loads_nothing_heavy():
 
 
 def test_names_that_are_gone_say_what_takes_their_place():
-    import toolkit.evaluate
+    import toolkit.evaluation
 
     with pytest.raises(AttributeError, match=r"toolkit.make_run is gone: call tandem_ir.search"):
         _ = toolkit.make_run
-    with pytest.raises(TypeError, match=r"toolkit.evaluate\(...\) is gone: call tandem_ir.evaluate"):
-        toolkit.evaluate({"q": {"d": 1.0}}, qrels=[("q", "d", 1)])
+    with pytest.raises(TypeError, match=r"toolkit.evaluation\(...\) is gone: call tandem_ir.evaluate"):
+        toolkit.evaluation({"q": {"d": 1.0}}, qrels=[("q", "d", 1)])
 
 
 @pytest.mark.parametrize("value", [5, [], [5], object()])

@@ -9,7 +9,7 @@ from ir_measures import nDCG
 import tandem_ir as tandem
 from tandem_ir.pyterrier import Experiment, Reranker, Retriever, topics
 from toolkit.core.errors import ToolkitError
-from toolkit.measures import WISE, pMRR
+from toolkit.metrics import WISE, pMRR
 
 NAME = "infosearch-mini-audience"
 DOCS = {"d1": "the cat sat", "d2": "a river and a tree", "d3": "kiwi"}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import AS_FILES, as_one
+from toolkit.core.system.files import AS_FILES, as_one
 
 BASE, INSTRUCTED, REVERSED = ROLES = ("base", "instructed", "reversed")
 HINT = f"name: role, as in ori: base, ins: instructed, rev: reversed (roles: {', '.join(ROLES)})"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from toolkit.core.lazy_names import when_imported, yaml
+from toolkit.core.system.lazy_names import when_imported, yaml
 
 MISLEADS, READS, ROUTINE = range(3)  # a number may mislead; how numbers are read; what a reader would expect
 SHOWN = 5  # on a terminal

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import encode, merge
-from toolkit.core.lazy_names import pandas, pyarrow
 from toolkit.core.modes import Modes
-from toolkit.core.tabular import to_html
+from toolkit.core.system.lazy_names import pandas, pyarrow
+from toolkit.core.tables.columns import encode, merge
+from toolkit.core.tables.tabular import to_html
 
 SHOWN = 10  # in a notebook
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import Ids, encode
-from toolkit.core.lazy_names import pandas, pyarrow
-from toolkit.core.tabular import to_html
+from toolkit.core.system.lazy_names import pandas, pyarrow
+from toolkit.core.tables.columns import Ids, encode
+from toolkit.core.tables.tabular import to_html
 
 SHOWN_QUERIES, SHOWN_DOCS = 3, 5  # in a notebook
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.lazy_names import pandas
-from toolkit.core.tabular import to_html
+from toolkit.core.system.lazy_names import pandas
+from toolkit.core.tables.tabular import to_html
 
 OVERALL = ("average", "all")  # what a value over all groups is called
 
@@ -111,7 +111,7 @@ class Scores:
     notes    lines a reader must know before trusting a number (absent queries, ties, depths)
     changes  where runs were compared with a baseline: how each number of another run differs from the baseline's
     intervals  of values whose measures have them (`MeasureSpec.intervals`): low and high
-    findings  run -> `toolkit.measures.diagnostics.Findings`, of which the notes tell
+    findings  run -> `toolkit.metrics.families.diagnostics.Findings`, of which the notes tell
     """
 
     rows: tuple[Score, ...]

@@ -54,7 +54,7 @@ class GroupSpec(Named, total=False):
 class BenchmarkSpec:
     """A benchmark, as `registry/benchmarks/<name>.yaml` describes it.
 
-    layout     the reader in `toolkit.benchmarks` that understands its files
+    layout     the reader in `toolkit.datasets` that understands its files
     modes      name -> role (`core.modes.ROLES`), in the order in which they are shown; empty where the benchmark has none
     groups     its dimensions, languages or data sets
     selections  name -> the groups that it means; `""` is the benchmark's own name, which without it means all groups
@@ -223,7 +223,9 @@ class NamedSpec(SystemSpec):
 
 @dataclass(frozen=True)
 class ObjectSpec(NamedSpec):
-    """A system that is an object of this very process: `instance`, see `toolkit.models.own_systems`. No entry can be one."""
+    """A system that is an object of this very process: `instance`, see `toolkit.models.checkpoints.own_systems`. No entry can
+    be one.
+    """
 
     instance: Any = field(default=None, repr=False, compare=False)
 
@@ -232,7 +234,7 @@ class ObjectSpec(NamedSpec):
 class MeasureSpec:
     """A measure of ours, as its row in `registry/measures.yaml` describes it.
 
-    function    `module.name` in `toolkit.measures`. It gives (queries,) float64, NaN where the measure leaves a query out, from
+    function    `module.name` in `toolkit.metrics`. It gives (queries,) float64, NaN where the measure leaves a query out, from
                 `Pairs` where documents are followed (`needs` gold or negatives), one role after the other if `over` is `mode`;
                 else from `Positions` (and the codes of queries in base and instructed mode, where it `needs` phrasings); for
                 `aggregate` one number from the means of the `related` measures. `parameters` are its keyword arguments

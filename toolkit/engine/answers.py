@@ -78,7 +78,7 @@ class AnswerRequests(Work[Sequence[Request], list[Answer]]):
 
     def memory(self, device: str) -> int | None:
         """See `Work`."""
-        from toolkit.models.checkpoints import memory_of
+        from toolkit.models.checkpoints.local_checkpoints import memory_of
 
         return memory_of(self.spec, self.make.keywords.get("precision"), device) if self.spec else None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import progress, say, tell
+from toolkit.core.system.progress import progress, say, tell
 from toolkit.engine.places import SEEN_LATE, Place
 from toolkit.engine.unit_files import UnitFiles, digest_of, packed_text
 from toolkit.engine.units import Work, folder_of, identity_of

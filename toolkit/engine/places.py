@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import atomic_path, sha256_of, temporary_folder
-from toolkit.core.yaml_json import Malformed
+from toolkit.core.system.files import atomic_path, sha256_of, temporary_folder
+from toolkit.core.system.yaml_json import Malformed
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem

@@ -15,8 +15,8 @@ from typing import Any
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.files import UNITS, is_stream, temporary_folder
-from toolkit.core.progress import say
+from toolkit.core.system.files import UNITS, is_stream, temporary_folder
+from toolkit.core.system.progress import say
 from toolkit.engine.dispatch import Dispatch, Lost, Report
 from toolkit.engine.places import Place
 from toolkit.engine.ray_session import RaySession

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import RAY, lock_file, temporary_folder
-from toolkit.core.progress import say
+from toolkit.core.system.files import RAY, lock_file, temporary_folder
+from toolkit.core.system.progress import say
 
 # read when Ray is imported. Without the first Ray takes the host's address in place of 127.0.0.1, and listens everywhere
 SETTINGS = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}

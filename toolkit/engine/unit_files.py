@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import sha256_of
-from toolkit.core.yaml_json import Malformed, decode_json
+from toolkit.core.system.files import sha256_of
+from toolkit.core.system.yaml_json import Malformed, decode_json
 from toolkit.engine.places import SEEN_LATE, Place
 
 MARK, MARKED_LATE = "mark", 5.0  # seconds: nobody has asked for it before

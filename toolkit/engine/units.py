@@ -110,7 +110,7 @@ class ModelWork(Work[Unit, Result]):
 
     def memory(self, device: str) -> int | None:
         """See `Work`."""
-        from toolkit.models.checkpoints import memory_of
+        from toolkit.models.checkpoints.local_checkpoints import memory_of
 
         return memory_of(self.spec, self.loading.get("precision"), device)
 

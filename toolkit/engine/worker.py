@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import set_quiet
+from toolkit.core.system.progress import set_quiet
 from toolkit.engine.places import Place
 from toolkit.engine.unit_files import UnitFiles, is_seen
 from toolkit.engine.units import Work, folder_of, set_threads

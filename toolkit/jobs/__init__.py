@@ -1,6 +1,6 @@
 """Jobs: inputs with their records, steps, an output with its record. What a command and a call from Python both make."""
 
-from toolkit.core.lazy_names import lazy_names
+from toolkit.core.system.lazy_names import lazy_names
 
 __getattr__, __all__ = lazy_names(
     __name__,
@@ -8,6 +8,6 @@ __getattr__, __all__ = lazy_names(
         "file_job": ("Job", "RunJob", "runs_job"),
         "rerank_jobs": ("rerank_job",),
         "search_jobs": ("pipeline_job", "search_job"),
-        "toolkit.provenance": ("Output",),
+        "toolkit.files.provenance": ("Output",),
     },
 )

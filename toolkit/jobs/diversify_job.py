@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import join_topics, resolve_topics
 from toolkit.core.errors import ToolkitError, three
-from toolkit.diversify.diversify_step import Diversify
-from toolkit.formats import read_qrels, read_run
+from toolkit.datasets import join_topics, resolve_topics
+from toolkit.files.formats import read_qrels, read_run
+from toolkit.files.provenance import Output
 from toolkit.jobs.file_job import RunJob, stem_of
-from toolkit.provenance import Output
-from toolkit.steps import Made, Results, given_run
+from toolkit.retrieval.diversify.diversify_step import Diversify
+from toolkit.retrieval.steps import Made, Results, given_run
 
 OUTPUT = "runs/{run}.{method}.trec"
 

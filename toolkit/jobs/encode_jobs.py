@@ -6,33 +6,33 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.files import is_stream
-from toolkit.core.progress import say
 from toolkit.core.specs import ENDPOINT, SystemSpec
+from toolkit.core.system.files import is_stream
+from toolkit.core.system.progress import say
 from toolkit.core.templates import doc_input, topic_input
-from toolkit.encode import SHARD, encode_corpus, write_topics_vectors
-from toolkit.encode.corpus import shards
-from toolkit.encode.estimate import asked_of, estimate
+from toolkit.datasets import TopicSet
 from toolkit.engine import Executor, LocalExecutor, refuse_object
-from toolkit.formats.documents import Corpus, Counts, is_empty
-from toolkit.formats.passages import split_corpus
-from toolkit.formats.vectors import read_vectors_record
-from toolkit.index import build_dense_index, build_index, build_per_question, kind_for, named_corpus
-from toolkit.index.build import check_output
-from toolkit.index.dense import holds_vectors
-from toolkit.index.encoded_index import build_encoded
-from toolkit.index.index_types import FAISS, IMPACT, KINDS, LUCENE
-from toolkit.index.shard_folder import shards_beside
+from toolkit.files.formats.vectors import read_vectors_record
+from toolkit.files.provenance import Output, command_line
+from toolkit.files.texts.documents import Corpus, Counts, is_empty
+from toolkit.files.texts.passages import split_corpus
 from toolkit.jobs.file_job import Job
-from toolkit.models.checkpoints import check_usable
+from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.encoders import load_encoder
-from toolkit.models.jvm import check_installed
-from toolkit.provenance import Output, command_line
+from toolkit.models.lucene.jvm import check_installed
 from toolkit.registry import choose_system
 from toolkit.registry.system_kinds import loaded_by
-from toolkit.steps import Tools, given_topics
+from toolkit.retrieval.encode import SHARD, encode_corpus, write_topics_vectors
+from toolkit.retrieval.encode.corpus import shards
+from toolkit.retrieval.encode.estimate import asked_of, estimate
+from toolkit.retrieval.index import build_dense_index, build_index, build_per_question, kind_for, named_corpus
+from toolkit.retrieval.index.build import check_output
+from toolkit.retrieval.index.dense import holds_vectors
+from toolkit.retrieval.index.encoded_index import build_encoded
+from toolkit.retrieval.index.index_types import FAISS, IMPACT, KINDS, LUCENE
+from toolkit.retrieval.index.shard_folder import shards_beside
+from toolkit.retrieval.steps import Tools, given_topics
 
 MODEL = ("device", "precision", "batch_size", "trust_remote_code")
 
@@ -89,7 +89,7 @@ class EncodeJob(FolderJob):
         """How much is encoded, and what that takes; nothing is loaded."""
         if self.spec.loader == "endpoint":
             return self._plan_asked()
-        from toolkit.models.checkpoints import device_of, pick_precision
+        from toolkit.models.checkpoints.local_checkpoints import device_of, pick_precision
 
         if isinstance(self.what, TopicSet):
             count = len(self.what.topics)
@@ -149,7 +149,7 @@ class IndexJob(FolderJob):
     type          lucene, impact, faiss, multivector; what the system searches where none is named, else lucene
     split         passages of so many words
     per_question  an index for each question that the documents name; where they name one, unless said otherwise
-    factory, tuning  of FAISS, see `toolkit.models.vectors`
+    factory, tuning  of FAISS, see `toolkit.models.vectors.faiss_index`
     shard_size    documents a shard: of FAISS a file each, None for one; of Lucene what is built at once and merged
     keep_vectors  leave the encoded vectors in DIR.vectors
     how           of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`; on a server `core.specs.ENDPOINT`

@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.files import open_output
+from toolkit.core.system.files import open_output
 from toolkit.core.topics import Topic
+from toolkit.datasets import TopicSet, resolve_topics
 from toolkit.engine.answers import divide_answers
-from toolkit.expand.generate import ATTEMPTS, Expander, load_expander
-from toolkit.expand.merge import DEPTH, MergeLists, merge
-from toolkit.expand.perspective_sources import FORMS, expand_topics, is_given, read_given, sizes
-from toolkit.formats import write_topics
+from toolkit.files.formats import write_topics
+from toolkit.files.provenance import Output, Provenance, part, read_recorded, topics_digest, topics_facts
 from toolkit.jobs.file_job import Job, RunJob
-from toolkit.models.checkpoints import check_usable
-from toolkit.provenance import Output, Provenance, part, read_recorded, topics_digest, topics_facts
+from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.registry import choose_system
-from toolkit.steps import Results, Tools, given_run, given_topics
+from toolkit.retrieval.expand.generate import ATTEMPTS, Expander, load_expander
+from toolkit.retrieval.expand.merge import DEPTH, MergeLists, merge
+from toolkit.retrieval.expand.perspective_sources import FORMS, expand_topics, is_given, read_given, sizes
+from toolkit.retrieval.steps import Results, Tools, given_run, given_topics
 
 FORMATS = {".tsv": "tsv", ".trec": "trec", ".txt": "trec"}  # of topics, by a file's ending; JSON lines otherwise
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from toolkit.core.files import is_stream
-from toolkit.core.progress import say
 from toolkit.core.runs import Run
+from toolkit.core.system.files import is_stream
+from toolkit.core.system.progress import say
 from toolkit.engine import Executor, LocalExecutor
-from toolkit.formats import write_run
-from toolkit.formats.ids import check_ids
-from toolkit.provenance import Output
-from toolkit.steps import Made, Results, Step, Tools, given_runs
-from toolkit.store.keyed_cache import KeyedCache
+from toolkit.files.formats import write_run
+from toolkit.files.formats.ids import check_ids
+from toolkit.files.provenance import Output
+from toolkit.files.store.keyed_cache import KeyedCache
+from toolkit.retrieval.steps import Made, Results, Step, Tools, given_runs
 
 Product = TypeVar("Product")
 FOLDER = "runs"  # where runs go whose file nobody names

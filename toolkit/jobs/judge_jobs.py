@@ -5,21 +5,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.progress import say
 from toolkit.core.runs import Run
+from toolkit.core.system.progress import say
+from toolkit.datasets.recorded_topics import recorded_topics
 from toolkit.engine.answers import divide_answers
-from toolkit.formats import write_qrels
-from toolkit.formats.conversion import each_of
+from toolkit.files.formats import write_qrels
+from toolkit.files.provenance import Output, Provenance, Recorded, topics_facts
+from toolkit.files.runs.conversion import each_of
 from toolkit.jobs.file_job import Job, Product
-from toolkit.judge.judging import Judged, Row, Stances, judge_run, pool, rows_of, sides_of, stances, write_stances
-from toolkit.models.checkpoints import check_usable
+from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.judges import Judge, Plan, load_judge, read_shots
-from toolkit.provenance import Output, Provenance, Recorded, topics_facts
 from toolkit.registry import choose_system
-from toolkit.steps import Tools, given_topics, recorded_run
-from toolkit.texts import downloads, texts_from
+from toolkit.retrieval.judge.judging import Judged, Row, Stances, judge_run, pool, rows_of, sides_of, stances, write_stances
+from toolkit.retrieval.steps import Tools, given_topics, recorded_run
+from toolkit.retrieval.texts import downloads, texts_from
 
 
 class AskingJob(Job[Product]):
@@ -35,7 +35,7 @@ class JudgeJob(AskingJob[Judged]):
 
     sources      files, or runs in any form; one, or several in a list or by name
     topics       a name or file, or several; those that the first run's record names, where none are given
-    index, docs  where texts come from, see `toolkit.texts`
+    index, docs  where texts come from, see `toolkit.retrieval.texts`
     depth        documents of each question
     output       None writes nothing
 

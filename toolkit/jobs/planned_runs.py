@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import say
+from toolkit.core.system.progress import say
 from toolkit.engine import Executor
 from toolkit.jobs.engines import make_by
 from toolkit.jobs.file_job import Job

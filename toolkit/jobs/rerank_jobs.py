@@ -3,16 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import TopicSet
-from toolkit.benchmarks.candidates import CANDIDATES, benchmark_candidates
-from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError
-from toolkit.instructions import topics_sent
+from toolkit.datasets import TopicSet
+from toolkit.datasets.candidates import CANDIDATES, benchmark_candidates
+from toolkit.datasets.recorded_topics import recorded_topics
+from toolkit.files.provenance import Output
 from toolkit.jobs.file_job import RunJob, stem_of
-from toolkit.provenance import Output
-from toolkit.rerank import Rerank
-from toolkit.steps import Made, Results, given_topics, made_of, recorded_run
-from toolkit.texts import texts_from
+from toolkit.retrieval.instructions import topics_sent
+from toolkit.retrieval.rerank import Rerank
+from toolkit.retrieval.steps import Made, Results, given_topics, made_of, recorded_run
+from toolkit.retrieval.texts import texts_from
 
 
 def rerank_job(
@@ -31,7 +31,7 @@ def rerank_job(
 
     run          its file, `-`, or `candidates` for the benchmark's own; None for what the system's recipe takes
     topics       those that the run was made with, as its record says, where none are named
-    index, docs  where texts come from, see `toolkit.texts`
+    index, docs  where texts come from, see `toolkit.retrieval.texts`
     output       None writes nothing
 
     Raises ToolkitError.

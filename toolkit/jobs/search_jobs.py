@@ -7,19 +7,19 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.benchmarks import find, is_benchmark_folder
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
+from toolkit.datasets import find, is_benchmark_folder
 from toolkit.engine import refuse_object
-from toolkit.index import corpus_name
+from toolkit.files.provenance import Output
 from toolkit.jobs.file_job import RunJob
-from toolkit.provenance import Output
-from toolkit.search.chosen_system import on_servers, shared_parameters
-from toolkit.search.retrieve import DEFAULT_HITS, Retrieve
-from toolkit.steps import Pipeline, Step, results_of
+from toolkit.retrieval.index import corpus_name
+from toolkit.retrieval.search.chosen_system import on_servers, shared_parameters
+from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
+from toolkit.retrieval.steps import Pipeline, Step, results_of
 
 if TYPE_CHECKING:
-    from toolkit.rerank import Rerank
+    from toolkit.retrieval.rerank import Rerank
 
 
 class SearchJob(RunJob):
@@ -65,7 +65,7 @@ def search_job(
     topics       a name or file, or several
     system       a name, `python:module:factory` or an object with `encode`; several in a list
     fuse         how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
-    instruction  what the topics' instructions become, see `toolkit.instructions`
+    instruction  what the topics' instructions become, see `toolkit.retrieval.instructions`
     rerank       a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
                  `rerank_kind` says what a checkpoint is that no entry knows
     output       None writes nothing; `metadata` is the record's file where it is not to stand beside the run
@@ -98,7 +98,7 @@ def search_job(
 
 def _reranker(rerank: Any, how: dict[str, Any], asking: dict[str, Any], *, needed: bool) -> Rerank:
     """The reranker, with how a server is asked where it is on one; `needed`: where it is on none that is an error."""
-    from toolkit.rerank import Rerank
+    from toolkit.retrieval.rerank import Rerank
 
     reranker = Rerank(rerank, **how)
     return Rerank(rerank, **how, **asking) if asking and (reranker.is_asked or needed) else reranker
@@ -130,7 +130,7 @@ def _retrieval(
         steps = [step.in_precision(precision) for step in steps]
     step: Step = steps[0]
     if len(steps) > 1:
-        from toolkit.fuse import Fuse
+        from toolkit.retrieval.fuse import Fuse
 
         step = Fuse(*steps, method=fuse, hits=common["hits"])
     kinds, index = {one.chosen.spec.kind for one in steps}, common.get("index")
@@ -150,7 +150,7 @@ def retrievals(step: Step) -> list[Retrieve]:
 
 def rerankers(step: Step) -> list[Rerank]:
     """The steps of a job that rerank."""
-    from toolkit.rerank import Rerank
+    from toolkit.retrieval.rerank import Rerank
 
     return [one for one in step.single if isinstance(one, Rerank)]
 
@@ -183,5 +183,5 @@ def pipeline_job(
     metadata: str | Path | None = None,
     tag: str | None = None,
 ) -> SearchJob:
-    """Any steps that begin with a search, over topics, see `toolkit.steps.results_of`."""
+    """Any steps that begin with a search, over topics, see `toolkit.retrieval.steps.results_of`."""
     return SearchJob(results_of(step, topics, instruction, docs), step, Output.at(output, metadata), tag or "")

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit import __version__
-from toolkit.formats.documents import ContentDigest
-from toolkit.index import corpus_name
+from toolkit.files.provenance import is_recorded, part, read_record
+from toolkit.files.texts.documents import ContentDigest
 from toolkit.jobs.file_job import RunJob
 from toolkit.jobs.search_jobs import rerankers, retrievals
-from toolkit.provenance import is_recorded, part, read_record
+from toolkit.retrieval.index import corpus_name
 
 
 class Differing(NamedTuple):

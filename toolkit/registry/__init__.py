@@ -7,9 +7,9 @@ An unknown name is a ToolkitError with the nearest right one.
 
 import functools
 
-from toolkit.core.progress import say
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, MeasureSpec, RegressionSpec, SystemSpec
-from toolkit.core.yaml_json import read_json, read_yaml
+from toolkit.core.system.progress import say
+from toolkit.core.system.yaml_json import read_json, read_yaml
 from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import FOLDER, Unread, entries, look_up, refuse_taken, to_spec
 from toolkit.registry.mode_names import known_modes, modes_of, unnamed_modes

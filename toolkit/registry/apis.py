@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.loader import FOLDER, did_you_mean, to_spec
 
 DEFAULT = "http"

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import say
-from toolkit.core.python_names import CALLED, PYTHON, digest_of, find_source, is_named, own_files
 from toolkit.core.specs import NamedSpec, ObjectSpec, SystemSpec
+from toolkit.core.system.progress import say
+from toolkit.core.system.python_names import CALLED, PYTHON, digest_of, find_source, is_named, own_files
+from toolkit.core.system.terminal import without_keys
 from toolkit.core.templates import without_slots
-from toolkit.core.terminal import without_keys
 from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_each, read_entries, refuse_taken
 from toolkit.registry.system_kinds import check_system
 
@@ -25,7 +25,10 @@ SCHEMES = ("http://", "https://")
 PLACE = re.compile(r"localhost\b|\[|\d+\.\d+\.\d+\.\d+\b|[^/]+:\d+/")  # how an address begins, and no model's name
 LIBRARY = re.compile(r"rerankers:(?P<type>[^:/]+):(?P<model>.+)", re.DOTALL)
 OF_LIBRARY = "a model of the rerankers library that no entry knows"
-MTEB, MTEB_MODELS = "mteb:", "toolkit.models.mteb_models"  # models lie above the registry, which loads this one when asked
+MTEB, MTEB_MODELS = (
+    "mteb:",
+    "toolkit.models.checkpoints.mteb_models",
+)  # models lie above the registry, which loads this one when asked
 UNLISTED = "a checkpoint that no entry knows"
 ENTRY = "system.yaml"  # in a folder with a checkpoint: its entry
 SERVED = "a model on a server that no entry knows"

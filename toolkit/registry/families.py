@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from toolkit.core.specs import SystemSpec
-from toolkit.core.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.loader import FOLDER
 
 

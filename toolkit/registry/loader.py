@@ -12,10 +12,10 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import AS_FILES, as_one, file_word
-from toolkit.core.home import home
 from toolkit.core.modes import Modes
-from toolkit.core.yaml_json import read_yaml
+from toolkit.core.system.files import AS_FILES, as_one, file_word
+from toolkit.core.system.home import home
+from toolkit.core.system.yaml_json import read_yaml
 
 Spec = TypeVar("Spec")
 

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolkit.core.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.loader import FOLDER
 
 Rows = Sequence[Mapping[str, Any]]

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ServerSpec, SystemSpec
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.templates import DOC_SLOTS, SLOT, check_template
-from toolkit.core.yaml_json import read_yaml
 from toolkit.registry.loader import FOLDER, did_you_mean, shown
 
 # what `of` may be but a list of values: whether a value is one, and what that is called

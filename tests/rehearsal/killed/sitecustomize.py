@@ -1,6 +1,6 @@
 """Put first on PYTHONPATH: the process kills itself when a function is called for the n-th time, as nothing else can stop it.
 
-`KILL_AT=toolkit.formats.vectors:write_shard:2`: the second shard is never written.
+`KILL_AT=toolkit.files.formats.vectors:write_shard:2`: the second shard is never written.
 """
 
 import importlib.machinery

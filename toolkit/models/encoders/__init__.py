@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
+from toolkit.core.system.python_names import PYTHON
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints import settle_arithmetic
-from toolkit.models.remote_code import code_of
+from toolkit.models.checkpoints.local_checkpoints import settle_arithmetic
+from toolkit.models.checkpoints.remote_code import code_of
 
 SIDES = ("query", "passage")
 # kind of a system -> the module whose `load` loads what encodes for it, with torch only when it is asked for
@@ -26,7 +26,7 @@ class Encoder(Protocol):
     precision   `fp32`, `bf16` or `fp16`: the dtype that it computes in
     truncated   side -> how many of the encoded inputs were truncated at the limit
     lost        how many queries have a core query that is fully truncated
-    origin      `commits` and digest of the weights that were loaded, see `toolkit.models.weights.origin_of`
+    origin      `commits` and digest of the weights that were loaded, see `toolkit.models.checkpoints.weights.origin_of`
     """
 
     dimension: int
@@ -62,7 +62,7 @@ def load_encoder(
     batch_size  in texts of 128 tokens (32); of a server, texts of a request
     asking      of a server alone, see `toolkit.models.servers.numbers.ServedModel`
     Raises ToolkitError for a system of another kind, and where the checkpoint cannot be had or would be loaded wrongly, see
-    `toolkit.models.checkpoints`.
+    `toolkit.models.checkpoints.local_checkpoints`.
     """
     if spec.kind not in LOADERS:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which encodes nothing", f"these do: {', '.join(LOADERS)}")
@@ -73,7 +73,7 @@ def load_encoder(
     if asking:
         raise ToolkitError(f"{spec.name} is loaded here: it has no {', '.join(asking)}", "models on a server have")
     if spec.checkpoint.startswith(PYTHON):
-        from toolkit.models.own_systems import OwnEncoder, check_own
+        from toolkit.models.checkpoints.own_systems import OwnEncoder, check_own
 
         check_own(spec, device=device, precision=precision, trust=trust_remote_code)
         return OwnEncoder(spec, batch_size or 32)

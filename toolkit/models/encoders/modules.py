@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.lazy_names import torch
-from toolkit.models.checkpoint_files import inside, read_json, sound
+from toolkit.core.system.lazy_names import torch
+from toolkit.models.checkpoints.checkpoint_files import inside, read_json, sound
 
 LAYERS = ("Dense", "LayerNorm", "Normalize")
 POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last"}

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.lazy_names import torch
 from toolkit.core.specs import SystemSpec
+from toolkit.core.system.lazy_names import torch
 from toolkit.core.templates import Input
-from toolkit.models.batches import inference
-from toolkit.models.checkpoints import precision_of
+from toolkit.models.checkpoints.local_checkpoints import precision_of
+from toolkit.models.checkpoints.weights import origin_of
 from toolkit.models.encoders import SIDES, check_finite
 from toolkit.models.encoders.sentence import load_model
 from toolkit.models.encoders.tokens import FAR, Framing
-from toolkit.models.weights import origin_of
+from toolkit.models.vectors.batches import inference
 
 TINY = 1e-12  # a zero vector stays one
 # what only our own path does

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.lazy_names import transformers
+from toolkit.core.system.lazy_names import transformers
 from toolkit.core.templates import Input
-from toolkit.models.batches import within_budget
+from toolkit.models.vectors.batches import within_budget
 
 FAR = 1_000_000  # no limit; transformers' tokenizers say 10**30 where they know none
 AT_ONCE = 4_000_000  # characters: a tokenizer holds a hundred bytes for each token of the texts that it is given together

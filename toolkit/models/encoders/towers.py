@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch.nn.functional import layer_norm, normalize
 
-from toolkit.core.lazy_names import transformers
+from toolkit.core.system.lazy_names import transformers
 from toolkit.core.templates import Input
-from toolkit.models.batches import by_length, inference
-from toolkit.models.checkpoints import precision_of
+from toolkit.models.checkpoints.local_checkpoints import precision_of
 from toolkit.models.encoders import check_finite
 from toolkit.models.encoders.tokens import Framing, Sent
+from toolkit.models.vectors.batches import by_length, inference
 
 
 def cls(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

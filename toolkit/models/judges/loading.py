@@ -75,7 +75,7 @@ def load_judge(
 
 def _refuse_classifier(spec: SystemSpec) -> None:
     """Raise ToolkitError where a folder holds a classifier, and nothing says that it is to be read as one."""
-    from toolkit.models.checkpoint_files import read_json, sound
+    from toolkit.models.checkpoints.checkpoint_files import read_json, sound
 
     with sound(Path(spec.checkpoint)):
         config = read_json(Path(spec.checkpoint) / "config.json", {}) if spec.checkpoint else {}

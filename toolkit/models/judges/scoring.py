@@ -10,8 +10,8 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models import checkpoints
-from toolkit.models.checkpoint_files import read_json
+from toolkit.models.checkpoints import local_checkpoints
+from toolkit.models.checkpoints.checkpoint_files import read_json
 from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
 from toolkit.models.llm.estimate import Estimate, estimate_tokens
 from toolkit.models.llm.messages import Answer, Message, Request, together
@@ -42,18 +42,18 @@ class Scoring(Estimate):
         self.spec, self.prompt, self.settings, self.batch_size = spec, prompt, settings, batch_size
         self.origin: dict[str, Any] = {}
         self.how = {"device": device, "precision": precision, "trust_remote_code": trust_remote_code}
-        self.precision = checkpoints.pick_precision(spec, precision, checkpoints.pick_device(device))
+        self.precision = local_checkpoints.pick_precision(spec, precision, local_checkpoints.pick_device(device))
 
     @property
     def here(self) -> bool:
         """Whether the checkpoint is on this machine."""
-        return checkpoints.is_settled(self.spec)
+        return local_checkpoints.is_settled(self.spec)
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
         """Checkpoint and dtype, and all that shapes what the model reads: prompt, length, compared tokens."""
         trust = self.how["trust_remote_code"]
-        facts = {"model": self.spec.checkpoint, **checkpoints.resolved_identity(self.spec, trust_remote_code=trust)}
+        facts = {"model": self.spec.checkpoint, **local_checkpoints.resolved_identity(self.spec, trust_remote_code=trust)}
         facts |= {"precision": self.precision, "positive": self.settings.positive, "system": self.settings.system}
         settings = {"tokens": list(self.settings.tokens), "length": self.settings.length, "chat": self.settings.chat}
         facts |= {name: value for name, value in settings.items() if value not in (None, [])}
@@ -96,7 +96,7 @@ class Scoring(Estimate):
         return prompt + sum(estimate_tokens(message["content"]) for message in messages)
 
     def _classifier(self) -> BatchedReranker:
-        from toolkit.models import pretrained
+        from toolkit.models.checkpoints import pretrained
         from toolkit.models.rerankers.cross import Entailment
 
         loaded = pretrained.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
@@ -104,7 +104,7 @@ class Scoring(Estimate):
         return Entailment(self.spec, loaded, loaded.length(self.spec, self.settings.length), self.batch_size)
 
     def _language_model(self) -> BatchedReranker:
-        from toolkit.models import pretrained
+        from toolkit.models.checkpoints import pretrained
         from toolkit.models.rerankers.prompts import PromptEncoder
         from toolkit.models.rerankers.token_logits import MonoT5, YesNo
 
@@ -125,7 +125,7 @@ class Scoring(Estimate):
 
 def token_ids(loaded: Any, spec: SystemSpec, tokens: Sequence[str | int]) -> list[int]:
     """The ids of the two tokens whose logits are compared: given as such, or as pieces of the vocabulary."""
-    from toolkit.models import pretrained
+    from toolkit.models.checkpoints import pretrained
 
     ids = [token if isinstance(token, int) else pretrained.token_ids(loaded, spec, [token])[0] for token in tokens]
     size = loaded.model.get_output_embeddings().weight.shape[0]
@@ -141,5 +141,5 @@ def _inputs(messages: Sequence[Message]) -> tuple[Input, Input]:
 
 
 def _is_encoder_decoder(spec: SystemSpec) -> bool:
-    folder: Path = checkpoints.base_of(spec) or checkpoints.locate(spec)
+    folder: Path = local_checkpoints.base_of(spec) or local_checkpoints.locate(spec)
     return bool(read_json(folder / "config.json", {}).get("is_encoder_decoder"))

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.formats.lines import json_rows, read_bytes, source_name, text_lines
+from toolkit.files.texts.lines import json_rows, read_bytes, source_name, text_lines
 from toolkit.models.rerankers.prompts import DOCUMENT, QUERY
 
 FORM = 'each line is {"document": text, "statement": text, "label": 0 or 1}'

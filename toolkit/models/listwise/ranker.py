@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.python_names import PYTHON, is_dry
 from toolkit.core.specs import SystemSpec
+from toolkit.core.system.python_names import PYTHON, is_dry
 from toolkit.core.templates import check_template
 from toolkit.models.listwise.passages import passage, plain
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
@@ -19,7 +19,7 @@ from toolkit.models.llm.messages import Backend
 from toolkit.registry.system_kinds import check_system
 
 if TYPE_CHECKING:
-    from toolkit.models.own_systems import OwnRanker
+    from toolkit.models.checkpoints.own_systems import OwnRanker
     from toolkit.models.rerankers.library import LibraryRanker
 
 DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "keep", "temperature": 0}
@@ -209,7 +209,7 @@ def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> L
     yet.
     """
     if spec.checkpoint.startswith(PYTHON):
-        from toolkit.models.own_systems import OwnRanker, check_own, load_own, methods_of
+        from toolkit.models.checkpoints.own_systems import OwnRanker, check_own, load_own, methods_of
 
         check_own(spec)
         if is_dry() or "rank" in methods_of(load_own(spec)):

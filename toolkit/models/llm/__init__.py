@@ -1,6 +1,6 @@
 """Language models that write: a server behind OPENAI_BASE_URL or a checkpoint on this machine, with a cache of answers."""
 
-from toolkit.core.lazy_names import lazy_names
+from toolkit.core.system.lazy_names import lazy_names
 
 __getattr__, __all__ = lazy_names(
     __name__,

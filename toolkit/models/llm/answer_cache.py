@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import NoneType, TracebackType
 
-from toolkit.core.yaml_json import decode_json
+from toolkit.core.system.yaml_json import decode_json
+from toolkit.files.store.keyed_cache import KeyedCache
 from toolkit.models.llm.messages import Answer
-from toolkit.store.keyed_cache import KeyedCache
 
 UNWRITTEN = 16  # answers that may wait to be written
 COLUMNS = ("text", "finish", "model", "server", "prompt_tokens", "completion_tokens")
 
 
 class AnswerCache:
-    """Answers by the key of their request, see `toolkit.store.keyed_cache.KeyedCache`."""
+    """Answers by the key of their request, see `toolkit.files.store.keyed_cache.KeyedCache`."""
 
     def __init__(self, path: Path):
         self.path = path

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.home import home
-from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
+from toolkit.core.system.home import home
+from toolkit.core.system.python_names import PYTHON
 from toolkit.models.llm.answer_cache import AnswerCache
 from toolkit.models.llm.endpoint import Endpoint
 from toolkit.models.llm.estimate import Estimate
@@ -149,7 +149,7 @@ def load_llm(
     device, precision, batch_size, trust_remote_code   for a checkpoint on this machine
     """
     if spec.checkpoint.startswith(PYTHON):
-        from toolkit.models.own_systems import OwnChatModel, check_own, is_nameless
+        from toolkit.models.checkpoints.own_systems import OwnChatModel, check_own, is_nameless
 
         if loader:
             raise ToolkitError(f"{spec.name} is an object of Python, and loaded by nothing else", "leave --loader out")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.lazy_names import torch, transformers
 from toolkit.core.specs import SystemSpec
-from toolkit.models import checkpoints
-from toolkit.models.batches import by_length
-from toolkit.models.chat_template import Refused, filled
+from toolkit.core.system.lazy_names import torch, transformers
+from toolkit.models.checkpoints import local_checkpoints
+from toolkit.models.checkpoints.chat_template import Refused, filled
 from toolkit.models.llm.messages import Answer, Message, Request, together
+from toolkit.models.vectors.batches import by_length
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
@@ -41,38 +41,38 @@ class LocalModel:
         self.spec, self.precision, self.batch_size, self.trust = spec, precision, batch_size, trust_remote_code
         self.chat = spec.parameters.get("chat", True)
         self.origin: dict[str, Any] = {}
-        self.device = checkpoints.pick_device(device)
-        self.dtype = checkpoints.pick_dtype(spec, precision, self.device)
+        self.device = local_checkpoints.pick_device(device)
+        self.dtype = local_checkpoints.pick_dtype(spec, precision, self.device)
 
     @property
     def here(self) -> bool:
         """Whether the checkpoint is on this machine, and the hub need not be asked which of its commits is meant."""
-        return checkpoints.is_settled(self.spec)
+        return local_checkpoints.is_settled(self.spec)
 
     @cached_property
     def folder(self) -> Path:
         """Where the checkpoint lies."""
-        return checkpoints.locate(self.spec, trust_remote_code=self.trust)
+        return local_checkpoints.locate(self.spec, trust_remote_code=self.trust)
 
     @cached_property
     def whole(self) -> Path:
         """Where the whole model with its tokenizer lies: an adapter's base, else the checkpoint."""
-        return checkpoints.base_of(self.spec) or self.folder
+        return local_checkpoints.base_of(self.spec) or self.folder
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
         """Checkpoint, precision, the entry's say in the chat's form, and what tells versions of the checkpoint apart."""
         facts = {"precision": str(self.dtype).removeprefix("torch.")}
         facts |= {name: self.spec.parameters[name] for name in ("chat", "chat_template") if name in self.spec.parameters}
-        identity = checkpoints.resolved_identity(self.spec, trust_remote_code=self.trust)
+        identity = local_checkpoints.resolved_identity(self.spec, trust_remote_code=self.trust)
         return {**facts, "model": self.spec.checkpoint, **identity}
 
     @cached_property
     def tokenizer(self) -> transformers.PreTrainedTokenizerBase:
         """The checkpoint's, padded on the left; ToolkitError where it knows no chat."""
-        transformers = checkpoints.import_transformers()
+        transformers = local_checkpoints.import_transformers()
         options = {"padding_side": "left", "trust_remote_code": self.trust, "local_files_only": True}
-        with checkpoints.explained(self.spec, self.whole):
+        with local_checkpoints.explained(self.spec, self.whole):
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.whole, **options)
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         if self.chat and not tokenizer.chat_template:
@@ -87,7 +87,7 @@ class LocalModel:
     @cached_property
     def model(self) -> transformers.PreTrainedModel:
         """The weights, on the device; ToolkitError where they are not all there or do not fit."""
-        from toolkit.models.pretrained import load
+        from toolkit.models.checkpoints.pretrained import load
 
         how = {"device": self.device, "precision": self.precision, "trust_remote_code": self.trust}
         loaded = load("AutoModelForCausalLM", self.spec, what="language model that writes", **how)

@@ -20,9 +20,9 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.models.llm.messages import Message
-from toolkit.published.paper_prompts import PublishedPrompt, published_by, published_prompts, wording_sha256
+from toolkit.models.llm.paper_prompts import PublishedPrompt, published_by, published_prompts, wording_sha256
 from toolkit.registry.loader import FOLDER, did_you_mean
 
 PROMPTS = FOLDER / "prompts"

@@ -7,11 +7,11 @@ import importlib
 from typing import Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
-from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
-from toolkit.models.checkpoints import settle_arithmetic
+from toolkit.core.system.python_names import PYTHON
+from toolkit.models.checkpoints.local_checkpoints import settle_arithmetic
+from toolkit.models.checkpoints.remote_code import code_of
 from toolkit.models.llm import Prompt
-from toolkit.models.remote_code import code_of
 from toolkit.models.rerankers.base import Reranker
 from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED, SETTINGS, PromptParameters
@@ -39,8 +39,8 @@ def load_reranker(
 ) -> Reranker:
     """The reranker that a system's entry describes, ready to score pairs.
 
-    device, precision  as `toolkit.models.checkpoints` understands them; the entry's own where they are None
-    batch_size         see `toolkit.models.batches` (32); of a server, documents of a request
+    device, precision  as `toolkit.models.checkpoints.local_checkpoints` understands them; the entry's own where they are None
+    batch_size         see `toolkit.models.vectors.batches` (32); of a server, documents of a request
     prompt             a prompt in place of the entry's, or its name or file (kinds `yes-no` and `monot5`)
     asking             of a server alone, see `toolkit.models.servers.numbers.ServedModel`
 
@@ -55,7 +55,7 @@ def load_reranker(
     if asking:
         raise ToolkitError(f"{spec.name} is loaded here: it has no {', '.join(asking)}", "models on a server have")
     if spec.checkpoint.startswith(PYTHON):
-        from toolkit.models.own_systems import OwnReranker, check_own
+        from toolkit.models.checkpoints.own_systems import OwnReranker, check_own
 
         check_own(spec, device=device, precision=precision, trust=trust_remote_code)
         return OwnReranker(spec, batch_size or 32)

@@ -9,7 +9,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.batches import by_length, within_budget
+from toolkit.models.vectors.batches import by_length, within_budget
 
 Pair = tuple[Input, Input]
 
@@ -71,7 +71,7 @@ class Reranker(ABC):
 class BatchedReranker(Reranker):
     """One that reads a pair as one sequence of tokens.
 
-    batch_size  see `toolkit.models.batches`
+    batch_size  see `toolkit.models.vectors.batches`
     """
 
     def __init__(self, spec: SystemSpec, *, batch_size: int, facts: dict[str, Any]):

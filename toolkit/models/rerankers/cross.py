@@ -7,10 +7,10 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models import pretrained
-from toolkit.models.batches import inference
+from toolkit.models.checkpoints import pretrained
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.reranker_settings import CrossEncoderParameters
+from toolkit.models.vectors.batches import inference
 from toolkit.registry.system_kinds import parameters_as
 
 CLASS = "entailment"

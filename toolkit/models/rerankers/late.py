@@ -1,4 +1,6 @@
-"""Late interaction as a reranker: a vector a token, the best match of each query token, summed (see `toolkit.models.late`)."""
+"""Late interaction as a reranker: a vector a token, the best match of each query token, summed (see
+`toolkit.models.vectors.late`).
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -7,11 +9,11 @@ import numpy as np
 
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints import precision_of
+from toolkit.models.checkpoints.local_checkpoints import precision_of
 from toolkit.models.encoders import load_encoder
 from toolkit.models.encoders.multivector import MultiVectorEncoder
-from toolkit.models.late import maxsim
 from toolkit.models.rerankers.base import Pair, Reranker
+from toolkit.models.vectors.late import maxsim
 
 ENCODED = 1024  # pairs whose documents' vectors are in memory together
 

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.errors import ToolkitError, missing_extra
-from toolkit.core.home import home
 from toolkit.core.specs import SystemSpec
-from toolkit.models.checkpoints import PRECISIONS, settle_arithmetic
+from toolkit.core.system.home import home
+from toolkit.files.store.bounded_http import reason, settle_libraries
+from toolkit.files.store.hub import endpoint
+from toolkit.models.checkpoints.local_checkpoints import PRECISIONS, settle_arithmetic
+from toolkit.models.checkpoints.remote_code import check_trust, code_of
 from toolkit.models.listwise.ranker import Window
 from toolkit.models.llm.estimate import estimate_tokens
-from toolkit.models.remote_code import check_trust, code_of
 from toolkit.models.rerankers.base import Pair, Reranker
 from toolkit.models.servers.client import OPENAI_KEY
-from toolkit.store.bounded_http import reason, settle_libraries
-from toolkit.store.hub import endpoint
 
 RANK_ONLY = ("rankgpt", "rankllm")  # types that order lists and give no scores
 TAKES_CODE = ("cross-encoder", "t5", "colbert", "mxbaiv2", "upr", "llm-layerwise")  # types of checkpoints of transformers

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.lazy_names import transformers
+from toolkit.core.system.lazy_names import transformers
 from toolkit.core.templates import Input
-from toolkit.models.chat_template import Refused, filled
+from toolkit.models.checkpoints.chat_template import Refused, filled
 from toolkit.models.llm.prompts import Prompt, load_prompt
 from toolkit.models.rerankers.base import Pair, Row
 

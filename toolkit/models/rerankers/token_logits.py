@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from toolkit.core.specs import SystemSpec
-from toolkit.models import pretrained
-from toolkit.models.batches import inference
+from toolkit.models.checkpoints import pretrained
 from toolkit.models.llm import Prompt
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED
+from toolkit.models.vectors.batches import inference
 from toolkit.registry.system_kinds import parameters_as
 
 END_OF_THOUGHT = "</think>"

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.lazy_names import requests
-from toolkit.core.progress import say
 from toolkit.core.specs import ServerSpec
-from toolkit.core.yaml_json import decode_json
-from toolkit.store.bounded_http import Deadline, reason, server_of, session
+from toolkit.core.system.lazy_names import requests
+from toolkit.core.system.progress import say
+from toolkit.core.system.yaml_json import decode_json
+from toolkit.files.store.bounded_http import Deadline, reason, server_of, session
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

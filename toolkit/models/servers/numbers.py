@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.home import home
 from toolkit.core.specs import SystemSpec
-from toolkit.core.yaml_json import decode_json
-from toolkit.models.batches import within_budget
+from toolkit.core.system.home import home
+from toolkit.core.system.yaml_json import decode_json
+from toolkit.files.store.keyed_cache import KeyedCache, key_of
 from toolkit.models.llm.estimate import estimate_tokens
 from toolkit.models.llm.messages import Counted
 from toolkit.models.servers.client import Client, TooLarge, count_of, server_of
+from toolkit.models.vectors.batches import within_budget
 from toolkit.registry.apis import DEFAULT, ApiSpec, EmbeddingForm, RerankForm, api
-from toolkit.store.keyed_cache import KeyedCache, key_of
 
 TOKENS = (
     100_000  # of a request, by an estimate that errs upwards, where an entry says nothing: hosted servers take 120,000 and more

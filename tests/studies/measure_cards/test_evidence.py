@@ -1,0 +1,81 @@
+"""What is recorded of the registered runs is what comes out, and stands on the cards and on the pages of the minis."""
+
+import pytest
+from command import tandem
+
+from toolkit import registry
+from toolkit.core.scores import AVERAGE, PAIRED
+from toolkit.evaluation.analyses.power import registered_runs
+from toolkit.registry.measure_evidence import evidence, recorded
+from toolkit.studies.measure_cards.evidence import computed, evidence_tables
+
+MINIS = [spec.name for spec in registry.benchmarks().values() if spec.mini]
+TABLES = {
+    "WISE": ["What reference rankings score", "Decisions between two runs, by core queries", "Agreement", "Sensitivity"],
+    "MRecall": ["Decisions between two runs, by core queries", "Agreement", "Sensitivity"],
+}
+
+
+def test_every_mini_has_a_record():
+    assert recorded() == sorted(MINIS)
+    assert evidence("infosearch") == {}
+
+
+@pytest.mark.parametrize("name", ["instructir-mini", "berds-mini"])
+def test_the_record_is_what_comes_out(name):
+    assert computed(name) == evidence(name)
+
+
+@pytest.mark.lucene
+def test_the_record_of_a_benchmark_with_modes_is_what_comes_out():
+    assert computed("mfollowir-mini") == evidence("mfollowir-mini")
+
+
+@pytest.mark.parametrize("name", MINIS)
+def test_values_are_those_that_are_registered(name):
+    values = {(row["run"], row["measure"], row["mode"]): row["value"] for row in evidence(name)["baselines"]}
+    found = 0
+    for spec in registry.regressions().values():
+        if spec.benchmark["name"] != name:
+            continue
+        groups = spec.expected
+        overall = groups.get(AVERAGE) or next(iter(groups.values()))
+        run = spec.name.removeprefix(f"{name}.").partition(".v")[0]
+        for measure, modes in overall.items():
+            for mode, value in modes.items():
+                if (run, measure, mode.replace("all", "")) in values or (run, measure, mode) in values:
+                    found += 1
+                    assert values.get((run, measure, mode), values.get((run, measure, ""))) == pytest.approx(value, abs=1e-6)
+    assert found >= 4 * len(registered_runs(name)) // 2
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_card_has_its_tables(name):
+    titles = [table.title for table in evidence_tables(name)]
+    assert len(titles) == len(TABLES[name])
+    assert all(title.startswith(start) for title, start in zip(titles, TABLES[name], strict=True))
+    shown = tandem("measures", "show", name).stdout
+    assert all(title in shown for title in titles)
+
+
+def test_random_orders_and_blind_stand_on_the_card_of_wise():
+    rows = {row["measure"]: row for row in evidence("infosearch-mini")["references"]}
+    assert rows["WISE@20"]["blind"] == rows["pMRR"]["blind"] == 0
+    assert rows["SICR"]["random"] > rows["SICR"]["bm25"] == 0
+
+
+def test_more_core_queries_are_more_often_significant():
+    by_measure = {}
+    for row in evidence("infosearch-mini")["discrimination"]:
+        by_measure.setdefault((row["measure"], row["mode"]), []).append((row["core_queries"], row["significant"]))
+    for rows in by_measure.values():
+        assert [size for size, _ in rows] == [21, 42, 84]
+        assert rows[0][1] < rows[-1][1]
+
+
+def test_a_mini_says_the_smallest_difference_that_it_can_show():
+    shown = tandem("benchmarks", "show", "infosearch-mini").stdout
+    (wise,) = [row for row in evidence("infosearch-mini")["detectable"] if row["measure"] == "WISE@20"]
+    assert wise["mode"] == PAIRED
+    assert f"WISE@20 {wise['detectable']:.4f}" in " ".join(shown.split())
+    assert "detectable" not in tandem("benchmarks", "show", "infosearch").stdout

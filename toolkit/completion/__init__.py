@@ -1,1 +1,0 @@
-"""Completion of commands in a shell: commands, options, and the names that they take."""

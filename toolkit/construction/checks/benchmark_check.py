@@ -1,0 +1,152 @@
+"""All checks of one benchmark, built or not: `tandem build check`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolkit.construction.checks.instruction_effect import LABELS, Effect, unchanged_labels, unchanged_scores
+from toolkit.construction.checks.judged_texts import JudgedTexts, judged_texts
+from toolkit.construction.checks.likeness import ALIKE, COSINE, Alike, near_duplicates_in
+from toolkit.construction.checks.surface_cues import SurfaceRow, surface_cues
+from toolkit.core.errors import three
+from toolkit.core.system.progress import progress
+from toolkit.datasets import find
+from toolkit.datasets.own import PROVENANCE, provenance_file
+from toolkit.datasets.own.item_provenance import read_provenances
+from toolkit.datasets.own.own_check import check_folder
+from toolkit.evaluation.comparison.circularity import Circular, Share, circular, circularity_text, grouped, shares_of
+from toolkit.evaluation.scores.evaluation import prepare
+from toolkit.evaluation.scores.judgments import from_benchmark
+from toolkit.metrics import parse
+
+
+@dataclass(frozen=True)
+class BenchmarkCheck:
+    """What was found of a benchmark.
+
+    problems   why it should not be used as it is
+    effects    whether instructions matter, of labels and then of each run
+    cues       what surface tells, group by group
+    pairs      near-duplicates
+    shares     who wrote, filtered and judged how much; None where nobody says
+    circular   of the runs that were given: those of models that made items
+    unchecked  what could not be checked, and why
+    """
+
+    name: str
+    problems: tuple[str, ...]
+    effects: tuple[Effect, ...]
+    cues: tuple[SurfaceRow, ...]
+    pairs: tuple[Alike, ...]
+    shares: tuple[Share, ...] | None
+    circular: tuple[Circular, ...]
+    unchecked: tuple[str, ...]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What may make numbers say something else than they seem to, a line each."""
+        return [
+            *(circularity_text(alike) for alike in grouped(self.circular)),
+            *(_ignored_text(effect) for effect in self.effects if effect.what == LABELS and effect.ignored),
+            *(_cue_text(row) for row in self.cues if row.is_found),
+            *_pair_texts(self.pairs),
+        ]
+
+
+def _ignored_text(effect: Effect) -> str:
+    return f"group {effect.group}: {len(effect.ignored):,} of {effect.queries:,} instructions change no label"
+
+
+def _cue_text(row: SurfaceRow) -> str:
+    condition = f" ({row.condition})" if row.condition else ""
+    found = [f"a classifier's area {row.area.value:.2f}, at least {row.area.low:.2f}"] if row.area.is_found else []
+    found += [f"{row.cue.name} alone {row.cue.area:.2f}"] if row.cue.is_found else []
+    return f"group {row.group}{condition}: surface tells gold documents from {row.others}: {'; '.join(found)}"
+
+
+def _pair_texts(pairs: Sequence[Alike]) -> Iterator[str]:
+    for what, by in dict.fromkeys((pair.what, pair.by) for pair in pairs):
+        alike = [pair for pair in pairs if (pair.what, pair.by) == (what, by)]
+        across = sum(pair.first.group != pair.second.group for pair in alike)
+        yield f"{len(alike):,} pairs of {what} are near-duplicates by {by}, {across:,} of them in two groups"
+
+
+def check_benchmark(
+    name: str | Path,
+    runs: Any = None,
+    *,
+    threshold: float = ALIKE,
+    dense: bool = False,
+    cosine: float = COSINE,
+    most: int | None = None,
+) -> BenchmarkCheck:
+    """Check a benchmark: a built one, any other folder with `benchmark.yaml`, or one of the registry.
+
+    runs       whose rankings are compared with what they are without the instruction, and whose systems with who made the
+               items; as of `tandem_ir.evaluate`
+    threshold, dense, cosine, most
+               of near-duplicates, see `likeness.near_duplicates_in`
+
+    Raises ToolkitError where there is no such benchmark.
+    """
+    groups = list(judged_texts(str(name)))
+    folder = groups[0].benchmark.spec.folder if groups else ""
+    judged = [each for each in groups if each.labels]
+    judgments = from_benchmark(str(name)) if judged else None
+    evaluation = prepare(runs, str(name), None, None, "tandem") if runs else None
+    pairs = near_duplicates_in(groups, threshold=threshold, dense=dense, cosine=cosine, most=most)
+    effects = [effect for each in judged if (effect := unchanged_labels(each)).queries]
+    effects += unchanged_scores(evaluation, judged[0].group) if evaluation else []
+    shares = shares_of(judgments) if judgments and judgments.provenance else None
+    return BenchmarkCheck(
+        find(str(name)).name,
+        tuple(_problems(folder, groups, pairs)),
+        tuple(effects),
+        tuple(_cues(judged)),
+        tuple(pairs),
+        None if shares is None else tuple(shares),
+        tuple(circular(evaluation.runs, shares or ()) if evaluation else ()),
+        tuple(_unchecked(groups, judged, shares is not None)),
+    )
+
+
+def _cues(groups: Sequence[JudgedTexts]) -> list[SurfaceRow]:
+    found = []
+    with progress("surface cues", len(groups), "groups") as advance:
+        for each in groups:
+            found += surface_cues(each)
+            advance(1)
+    return found
+
+
+def _problems(folder: str, groups: Sequence[JudgedTexts], pairs: Sequence[Alike]) -> Iterator[str]:
+    """What is wrong with the folder's files, items of the provenance that are not there, one text with two labels."""
+    if folder:
+        yield from map(str, check_folder(folder, parse=parse).problems)
+    if unknown := _unknown_items(folder, groups):
+        items = "1 item is" if len(unknown) == 1 else f"{len(unknown):,} items are"
+        yield f"{PROVENANCE}: {items} neither document nor query ({three(unknown)})"
+    for pair in (pair for pair in pairs if pair.is_contradictory):
+        first, second = pair.first.item_id, pair.second.item_id
+        yield f"documents {first} and {second} are one text, and only one is relevant to query {pair.opposed}"
+
+
+def _unknown_items(folder: str, groups: Sequence[JudgedTexts]) -> list[str]:
+    if (path := provenance_file(folder)) is None:
+        return []
+    known = {doc_id for each in groups for doc_id in each.docs}
+    for topic in (topic for each in groups for topics in each.topics.values() for topic in topics):
+        known |= {topic.query_id, topic.base_id, topic.group_id}
+    return [item for item in read_provenances(path) if item not in known]
+
+
+def _unchecked(groups: Sequence[JudgedTexts], judged: Sequence[JudgedTexts], has_makers: bool) -> Iterator[str]:
+    if not has_makers:
+        yield f"circularity: nothing says who wrote, filtered and judged the items ({PROVENANCE})"
+    if without := [each.group for each in groups if each not in judged]:
+        yield f"labels and surface cues: nothing is judged in {', '.join(without)}"
+    if judged and not any(each.instructed for each in judged):
+        yield "the effect of instructions: no query has one"
+    if without := [each.group for each in groups if not each.docs]:
+        yield f"surface cues and near-duplicates: the documents of {', '.join(without)} are not on this machine"

@@ -1,0 +1,281 @@
+"""Surface cues: how well length, punctuation and words alone tell gold documents from the others, and which cue does it best.
+
+A classifier that sees no query is trained on some core queries and asked about the others. Only documents that one and the
+same classifier scored are compared, and only those of one condition: what tells an expert's text from a layman's says nothing
+of another condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+
+from toolkit.construction.checks.judged_texts import NEGATIVES, UNRELATED, Item, JudgedTexts
+from toolkit.construction.checks.surface_features import COUNTS, Features, features
+from toolkit.core.tables.area_under_curve import FAR, SEED, Area, stratified_area
+
+FOLDS = 5
+LEAST = 5  # core queries, gold documents and others that a classifier is trained and tested with
+STRICTNESS = 10.0  # scikit-learn's C: with 1 a word that every gold document has is hardly learnt from a hundred documents
+PERMUTATIONS = 499
+AT_ONCE = 50  # of them
+SURE = 0.01  # a cue that permuted labels reach more often than this is none
+SHARED = 3  # core queries in which an n-gram has to occur to be a cue
+
+
+class Cue(NamedTuple):
+    """The one feature that tells best.
+
+    name  with its direction: `more words`, `has "you can"`, `lacks "you can"`
+    area  under its curve, in that direction: at least 0.5
+    p     share of permutations of the labels (the given order among them) in which some feature does as well
+    """
+
+    name: str
+    area: float
+    p: float
+
+    @property
+    def is_found(self) -> bool:
+        """Whether it is one, among so many features, and tells by more than taste."""
+        return self.p <= SURE and self.area - 0.5 >= FAR
+
+
+class SurfaceRow(NamedTuple):
+    """How well surface tells gold documents from others; `area` and `cue` are None where there are too few to say.
+
+    others     what gold documents are compared with: `NEGATIVES` or `UNRELATED`
+    condition  of the documents; empty for all of the group
+    cores      core queries with gold documents
+    area       under the curve of the classifier, on core queries that it was not trained with
+    """
+
+    group: str
+    others: str
+    condition: str
+    gold: int
+    other: int
+    cores: int
+    area: Area | None = None
+    cue: Cue | None = None
+
+    @property
+    def is_found(self) -> bool:
+        """Whether surface alone tells the two apart: all of it together, or one feature."""
+        return bool(self.area and self.cue) and (self.area.is_found or self.cue.is_found)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The items of a comparison and their texts, item by item."""
+
+    items: Sequence[Item]
+    texts: Sequence[str]
+
+    @cached_property
+    def positive(self) -> np.ndarray:
+        """(n,) bool: gold."""
+        return np.array([item.positive for item in self.items], bool)
+
+    @cached_property
+    def features(self) -> Features:
+        """Of all texts."""
+        return features(self.texts)
+
+    @property
+    def cores(self) -> list[str]:
+        """(n,) core queries."""
+        return [item.core for item in self.items]
+
+    @property
+    def strata(self) -> list[str]:
+        """(n,) conditions."""
+        return [item.stratum for item in self.items]
+
+    @property
+    def gold_cores(self) -> int:
+        """Core queries with gold documents."""
+        return len({item.core for item in self.items if item.positive})
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether a classifier can be trained and tested."""
+        return min(int(self.positive.sum()), int((~self.positive).sum()), self.gold_cores) >= LEAST
+
+    def divided(self) -> dict[str, Sample]:
+        """Stratum -> its part, in order of first appearance."""
+        rows: dict[str, list[int]] = {}
+        for place, item in enumerate(self.items):
+            rows.setdefault(item.stratum, []).append(place)
+        return {name: self._at(places) for name, places in rows.items()}
+
+    def _at(self, places: Sequence[int]) -> Sample:
+        return Sample([self.items[place] for place in places], [self.texts[place] for place in places])
+
+
+def surface_cues(texts: JudgedTexts) -> Iterator[SurfaceRow]:
+    """Gold documents against instruction negatives, all and condition by condition, and against unrelated documents.
+
+    What there is none of has no row.
+    """
+    for others, items in ((NEGATIVES, texts.against_negatives()), (UNRELATED, texts.against_unrelated())):
+        if len({item.positive for item in items}) == 2:
+            yield from compared(texts.group, others, Sample(items, [texts.docs[item.doc_id].contents for item in items]))
+
+
+def compared(group: str, others: str, sample: Sample) -> Iterator[SurfaceRow]:
+    """The row of a comparison; of several conditions one for all of them, and then one for each that is large enough."""
+    enough = {name: part for name, part in sample.divided().items() if part.is_enough}
+    whole = joined(enough.values()) if enough else sample
+    condition = next(iter(enough)) if len(enough) == 1 else ""
+    row = SurfaceRow(group, others, condition, int(whole.positive.sum()), int((~whole.positive).sum()), whole.gold_cores)
+    if not enough:
+        yield row
+        return
+    scored = {name: held_out_scores(part) for name, part in enough.items()}
+    yield row._replace(area=_area(whole, list(scored.values())), cue=best_cue(whole))
+    for name, part in enough.items() if len(enough) > 1 else ():
+        sizes = {"gold": int(part.positive.sum()), "other": int((~part.positive).sum()), "cores": part.gold_cores}
+        yield SurfaceRow(group, others, name, **sizes, area=_area(part, [scored[name]]), cue=best_cue(part))
+
+
+def joined(samples: Iterable[Sample]) -> Sample:
+    """Several samples as one."""
+    parts = list(samples)
+    return Sample([item for part in parts for item in part.items], [text for part in parts for text in part.texts])
+
+
+def _area(sample: Sample, scored: Sequence[Scored]) -> Area:
+    """Only what one classifier scored, of one condition, is compared."""
+    scores, folds = (np.concatenate(columns) for columns in zip(*scored, strict=True))
+    return stratified_area(scores, sample.positive, list(zip(sample.strata, folds.tolist(), strict=True)), sample.cores)
+
+
+class Scored(NamedTuple):
+    """(n,) what the classifier says, the more the likelier gold; (n,) which fold an item was held out in."""
+
+    scores: np.ndarray
+    folds: np.ndarray
+
+
+def held_out_scores(sample: Sample, kind: str = "", seed: int = SEED) -> Scored:
+    """Each item scored by a classifier that saw no document of its core query.
+
+    Logistic regression on counts (standardised) and n-grams (by inverse document frequency, rows of unit length).
+
+    kind  of features that it sees (one of `surface_features.KINDS`); all of them without
+    seed  which core queries are held out together
+    """
+    seen = sample.features.of_kind(kind) if kind else sample.features
+    folds = folds_of(sample.items, seed)
+    scores = np.zeros(len(folds))
+    for fold in np.unique(folds):
+        held_out = folds == fold
+        if len(set(sample.positive[~held_out].tolist())) == 2:
+            scores[held_out] = _fitted_scores(seen, sample.positive, ~held_out, held_out)
+    return Scored(scores, folds)
+
+
+def folds_of(items: Sequence[Item], seed: int = SEED) -> np.ndarray:
+    """(n,) the fold of each item: core queries with gold documents one after the other, then those without."""
+    with_gold = dict.fromkeys(item.core for item in items if item.positive)
+    without = [core for core in dict.fromkeys(item.core for item in items) if core not in with_gold]
+    order = np.random.default_rng(seed)
+    fold: dict[str, int] = {}
+    for cores in (list(with_gold), without):
+        fold |= {cores[place]: number % FOLDS for number, place in enumerate(order.permutation(len(cores)))}
+    return np.array([fold[item.core] for item in items], np.int64)
+
+
+def _fitted_scores(seen: Features, positive: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    counts, terms, _ = seen
+    columns = []
+    if counts.shape[1]:
+        columns.append(csr_matrix(StandardScaler().fit(counts[train]).transform(counts)))
+    if terms.shape[1]:
+        columns.append(TfidfTransformer().fit(terms[train]).transform(terms))
+    if not columns:  # no feature of this kind is in two texts: nothing can be learnt
+        return np.zeros(int(test.sum()))
+    matrix = hstack(columns, format="csr")
+    # of few documents with many features the dual problem is solved in a tenth of the time
+    how = {"solver": "liblinear", "dual": True, "max_iter": 10_000, "random_state": 0}
+    model = LogisticRegression(C=STRICTNESS, class_weight="balanced", **how)
+    return model.fit(matrix[train], positive[train]).decision_function(matrix[test])
+
+
+def best_cue(sample: Sample) -> Cue:
+    """The feature with the largest area within conditions, over all documents: nothing is trained.
+
+    An n-gram has to occur in `SHARED` core queries. The labels are permuted within each condition, and the largest area over
+    all features is compared with that of each permutation, so that many features do not make a cue.
+    """
+    orders = _FeatureOrders(sample)
+    given = orders.areas(sample.positive[None].astype(float))[0]
+    best = int(np.argmax(np.abs(given)))
+    generator = np.random.default_rng(SEED)
+    reached = 0
+    for start in range(0, PERMUTATIONS, AT_ONCE):
+        labels = [_permuted(sample.positive, orders.strata, generator) for _ in range(min(AT_ONCE, PERMUTATIONS - start))]
+        largest = np.abs(orders.areas(np.array(labels, float))).max(axis=1)
+        reached += int((largest >= abs(given[best]) - 1e-12).sum())
+    name = _directed(orders.names[best], bool(given[best] > 0))
+    return Cue(name, 0.5 + abs(float(given[best])), (1 + reached) / (1 + PERMUTATIONS))
+
+
+def _permuted(positive: np.ndarray, strata: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """The labels in another order within each stratum."""
+    permuted = np.empty_like(positive)
+    permuted[np.argsort(strata, kind="stable")] = positive[np.lexsort((generator.random(len(positive)), strata))]
+    return permuted
+
+
+def _directed(name: str, is_more: bool) -> str:
+    """`more words`, `has "you can"`."""
+    more, fewer = ("more", "fewer") if name in COUNTS else ("has", "lacks")
+    return f"{more if is_more else fewer} {name}"
+
+
+class _FeatureOrders:
+    """What the areas of all features are computed from, for any labels with as many gold documents in each stratum."""
+
+    def __init__(self, sample: Sample):
+        from scipy.stats import rankdata
+
+        counts, terms, names = sample.features
+        shared = _shared_terms(sample)
+        self.strata = np.unique(sample.strata, return_inverse=True)[1]
+        self.names = [*COUNTS, *(names[place] for place in shared)]
+        self._terms = terms[:, shared]
+        sizes = np.bincount(self.strata)
+        gold = np.bincount(self.strata, weights=sample.positive)
+        self._sizes, self._gold, self._pairs = sizes[self.strata], gold[self.strata], float((gold * (sizes - gold)).sum())
+        # the rank of each item in its stratum less the mean: summed over gold, the pairs ordered rightly less half of all
+        self._ranks = np.empty_like(counts)
+        for stratum, size in enumerate(sizes):
+            here = self.strata == stratum
+            self._ranks[here] = rankdata(counts[here], axis=0) - (size + 1) / 2
+
+    def areas(self, labels: np.ndarray) -> np.ndarray:
+        """(p, features): the area of each feature less 0.5, for p rows of labels (p, n).
+
+        Of what a text has or lacks, the ranks follow from two counts: how many have it, and how many gold documents do.
+        """
+        of_terms = (self._terms.T @ ((labels * self._sizes - self._gold) / 2).T).T
+        return np.hstack([labels @ self._ranks, of_terms]) / self._pairs
+
+
+def _shared_terms(sample: Sample) -> np.ndarray:
+    """The columns of n-grams that occur in `SHARED` core queries."""
+    known: dict[str, int] = {}
+    codes = [known.setdefault(core, len(known)) for core in sample.cores]
+    of_core = csr_matrix((np.ones(len(codes)), (codes, range(len(codes)))))
+    return np.flatnonzero(np.asarray(((of_core @ sample.features.terms) > 0).sum(axis=0)).ravel() >= SHARED)

@@ -1,0 +1,1 @@
+"""Documents of a benchmark: gold ones, candidates, negatives; and what is put out of them."""

@@ -1,0 +1,122 @@
+"""Documents pooled from the runs of several systems: what FollowIR's systems rerank, and which passages BERDS judges.
+
+A search is over the seeds' own documents: an index where `build.yaml` names one, else the corpora of the benchmark, or files.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from toolkit.construction.queries.seeds import INDEX
+from toolkit.construction.tools import Tools
+from toolkit.core.errors import ToolkitError, check_counts
+from toolkit.core.modes import Modes
+from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.system.files import temporary_folder
+from toolkit.core.system.progress import silenced
+from toolkit.core.topics import Topic
+from toolkit.datasets import TopicPart, TopicSet, resolve_topics
+from toolkit.datasets.own.own_new import Content, new_folder
+
+ALL = "all"  # the part of topics whose documents are files
+
+
+def check_pool(step: str, systems: Sequence[str], runs: Sequence[str], **counts: int) -> None:
+    """ToolkitError where a step pools nothing, and for numbers below 1."""
+    check_counts(**counts)
+    if not systems and not runs:
+        raise ToolkitError(f"step {step}: nothing is pooled", "name systems of the registry, or files of runs")
+
+
+def searched(
+    topics: Mapping[str, Sequence[Topic]], tools: Tools, systems: Sequence[str], runs: Sequence[Path], hits: int
+) -> list[Run]:
+    """The runs of systems of the registry over topics, and those of files.
+
+    topics  group of the seeds, over whose documents they are searched -> topics
+    hits    documents of each topic
+
+    Raises ToolkitError for an unknown system, for files that are no runs, and where the seeds have no documents.
+    """
+    from toolkit.files.formats import read_run
+    from toolkit.jobs import search_job
+
+    found = [read_run(path) for path in runs]
+    if not systems:
+        return found
+    index = index_named(tools)
+    with temporary_folder(tools.folder, ".search.", ".part") if _are_files(tools) else nullcontext() as folder:
+        asked = _from_files(topics, tools, folder) if folder else _of_seeds(topics, tools)
+        return [search_job(asked, index, system, hits=hits, systems=tools.systems).run() for system in systems] + found
+
+
+def pooled(runs: Sequence[Run], core: Mapping[str, str], size: int) -> dict[str, list[str]]:
+    """Core query -> the first `size` different documents of its queries in all runs, round by round
+    (`toolkit.evaluation.run_checks.pool`).
+
+    core  query id -> core query; other queries of the runs are left out
+    """
+    from toolkit.evaluation.run_checks.pool import pool
+
+    variants = [each for run in runs for each in _by_variant(run, core)]
+    if not variants:
+        return {}
+    with silenced():  # that pools of small collections are small
+        found = pool(variants, size=size)
+    return {query_id: [doc.doc_id for doc in ranking] for query_id, ranking in found.rankings()}
+
+
+def _by_variant(run: Run, core: Mapping[str, str]) -> Iterator[Run]:
+    """The run as one for each variant of a core query, all under the core queries' ids."""
+    rounds: list[list[ScoredDoc]] = []
+    taken: dict[str, int] = {}
+    for query_id, ranking in run.rankings():
+        if query_id not in core:
+            continue
+        number = taken[core[query_id]] = taken.get(core[query_id], -1) + 1
+        rounds += [[]] if number == len(rounds) else []
+        rounds[number] += (doc._replace(query_id=core[query_id]) for doc in ranking)
+    return (Run.from_rows(rows, tag=run.tag) for rows in rounds)
+
+
+def seed_group(tools: Tools) -> str:
+    """The group of the seeds over whose documents questions are searched that none of the seeds' own is: the only one there is.
+
+    Raises ToolkitError where the seeds' benchmark has several corpora.
+    """
+    if _are_files(tools) or INDEX in tools.seeds.given:
+        return ALL
+    topics = tools.seeds.topic_set
+    groups = {topics.benchmark.spec.corpus(part.group): part.group for part in topics.parts} if topics.benchmark else {}
+    if len(groups) != 1:
+        raise ToolkitError(
+            f"the seeds have {len(groups)} corpora", "name one group of the benchmark, an index, or files: seeds: {docs: F}"
+        )
+    return next(iter(groups.values()))
+
+
+def index_named(tools: Tools) -> str | None:
+    """The index of the seeds: a folder is looked for from the build's own first; None without one."""
+    if INDEX not in tools.seeds.given:
+        return None
+    path = tools.seeds.paths(INDEX)[0]
+    return str(path) if path.exists() else tools.seeds.given[INDEX]
+
+
+def _are_files(tools: Tools) -> bool:
+    return "docs" in tools.seeds.given and INDEX not in tools.seeds.given
+
+
+def _from_files(topics: Mapping[str, Sequence[Topic]], tools: Tools, folder: Path) -> TopicSet:
+    """The topics over the seeds' files, as a benchmark in a folder."""
+    rows = [{"id": topic.query_id, "query": topic.text} for part in topics.values() for topic in part]
+    new_folder(folder / "draft", Content(tools.seeds.docs(), rows), Modes())
+    return resolve_topics(str(folder / "draft"))
+
+
+def _of_seeds(topics: Mapping[str, Sequence[Topic]], tools: Tools) -> TopicSet:
+    """The topics over the corpora of the seeds' benchmark, or over the index that is named."""
+    has_corpora = INDEX not in tools.seeds.given
+    parts = [TopicPart(group, [replace(topic, mode="") for topic in part]) for group, part in topics.items()]
+    return TopicSet("seeds", parts, tools.seeds.topic_set.benchmark if has_corpora else None)

@@ -1,0 +1,54 @@
+"""InfoSearch (arXiv 2410.23841): queries with instructions on what documents are like beside their subject, and their reverse.
+
+Its seven steps, section 2.2 and appendix A: conditions; seeds and their documents; instructions; rewriting; reversal; hard
+negatives; anomalies, which people screen. Before them documents are screened by rules and models, which the paper does not do.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from toolkit.construction.documents.built_benchmark import write_benchmark
+from toolkit.construction.documents.gold_documents import GoldDocuments
+from toolkit.construction.documents.instructed_benchmark import LABELS, MEASURES, MODES, content_of
+from toolkit.construction.documents.negatives import Adversarial, HardNegatives, InstructionNegatives
+from toolkit.construction.documents.screening import Screening, ScreeningByPeople
+from toolkit.construction.items import Item
+from toolkit.construction.queries.infosearch_steps import Conditions, Instructions, Reversal, SeedQueries
+from toolkit.construction.records.anomalies import Anomalies
+from toolkit.construction.records.item_history import BuiltSteps
+from toolkit.core.errors import ToolkitError
+
+STEPS = (
+    SeedQueries,
+    Conditions,
+    Instructions,
+    GoldDocuments,
+    Screening,
+    Reversal,
+    HardNegatives,
+    InstructionNegatives,
+    Adversarial,
+    Anomalies,
+    ScreeningByPeople,
+)
+SEEDS_BY_GROUP = True
+
+
+def benchmark(build: BuiltSteps, to: Path) -> None:
+    """A folder with the modes ori, ins and rev, a group and a corpus a dimension. ToolkitError where no item is left."""
+    last = build.config.names[-1]
+    items = build.passed(last)
+    if not items:
+        raise ToolkitError(
+            "no item is left to make a benchmark of", "`tandem build status` says which step rejected them", status=1
+        )
+    made = {item.id: build.made[last][item.id] for item in items} | dict(_documents(items))
+    groups = list(dict.fromkeys(item.fields["group"] for item in items))
+    write_benchmark(build, to, content_of(items), MODES, made=made, measures=MEASURES, more={"groups": groups})
+
+
+def _documents(items: Iterable[Item]) -> Iterator[tuple[str, list[Mapping[str, str]]]]:
+    """(document id, who made it); nobody did, where it is one of the seeds'."""
+    for item in items:
+        for what in LABELS:
+            yield from ((document["id"], document.get("made", [])) for document in item.fields.get(what, ()))

@@ -1,0 +1,1 @@
+"""Queries and instructions of a benchmark: collected, written, translated."""

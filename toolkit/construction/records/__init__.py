@@ -1,0 +1,1 @@
+"""What is known of a built benchmark and its items."""

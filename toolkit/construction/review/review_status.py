@@ -1,0 +1,196 @@
+"""How far a review is, as tables: items and reviewers, how far they agree, and what is to be settled."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolkit.construction.build_folder import BuildFolder
+from toolkit.construction.review.review_decisions import Decision, accepts, majority
+from toolkit.construction.review.review_forms import Question, Sheet
+from toolkit.construction.review.review_rounds import Review, review_of, reviewed_steps
+from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.retrieval.judge import rater_agreement
+from toolkit.retrieval.judge.prediction_powered import Estimate
+
+PAIR = "Cohen's kappa:"
+
+
+class Agreement(NamedTuple):
+    """One number about the answers to one question.
+
+    items  over how many items it is; of a pair of reviewers, those that both have answered
+    pair   whether it is about two reviewers alone
+    """
+
+    question: str
+    measure: str
+    items: int
+    estimate: Estimate
+    pair: bool = False
+
+
+def tables(review: Review) -> list[Table]:
+    """Items, reviewers, agreement, and what reviewers did not agree on."""
+    made = [items_table(review), reviewers_table(review)]
+    if any(review.answers.values()) and (rows := list(agreement(review))):
+        made.append(agreement_table(rows))
+    return [
+        *made,
+        *([disagreements_table(review)] if any(each.tied or each.disputed for each in review.decisions.values()) else []),
+    ]
+
+
+def agreement_rows(build: BuildFolder, steps: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Every number about the answers of a build, of some steps or of all: step, question, measure, items, value, low, high.
+
+    Those of pairs of reviewers, who have names, are left out. NaN where a number is not defined.
+    """
+    reviews = (review_of(build, step) for step in steps or reviewed_steps(build))
+    return [
+        {"step": review.step, "question": row.question, "measure": row.measure, "items": row.items, **row.estimate._asdict()}
+        for review in reviews
+        if any(review.answers.values())
+        for row in agreement(review)
+        if not row.pair
+    ]
+
+
+def items_table(review: Review) -> Table:
+    """How many items there are, how many wait, and what was decided of the others."""
+    decisions = review.decisions.values()
+    decided = [each for each in decisions if not each.waiting]
+    counts = {
+        "items": len(decisions),
+        "waiting": len(review.unanswered) if review.decides else sum(each.waiting and not each.tied for each in decisions),
+        "tied": sum(bool(each.tied) for each in decisions),
+        "disputed": sum(bool(each.disputed) and not each.settled for each in decided),
+        "settled": sum(each.settled for each in decided),
+        "passed": sum(not each.rejected for each in decided),
+        "rejected": sum(bool(each.rejected) for each in decided),
+    }
+    row = [review.step, review.form.name, review.reviewers, *counts.values()]
+    reasons = Counter(each.rejected for each in decided if each.rejected)
+    notes = [f"{count:,} rejected: {reason}" for reason, count in reasons.most_common()]
+    notes += [f"{review.outdated:,} answers are to items that have changed since, or are gone"] * bool(review.outdated)
+    names = ("form", "reviewers", *counts)
+    return Table((Column("step", label=True), *map(Column, names)), [row], notes)
+
+
+def reviewers_table(review: Review) -> Table:
+    """Who has answered how many items, and settled how many."""
+    given = [answer for answers in review.answers.values() for answer in answers]
+    names = sorted({answer.reviewer for answer in given})
+    rows = [
+        [name, *(sum(a.reviewer == name and a.settles is settles for a in given) for settles in (False, True))]
+        for name in names
+    ]
+    columns = (Column("reviewer", label=True), Column("answered"), Column("settled"))
+    return Table(columns, rows, title="" if rows else f"nobody has answered anything of {review.step} yet")
+
+
+def agreement_table(rows: Sequence[Agreement]) -> Table:
+    """A row a number, with its interval; those of pairs of reviewers below their mean."""
+    columns = (Column("question", label=True), Column("measure", label=True), *map(Column, ("items", "value", "low", "high")))
+    cells = [[row.question, row.measure, row.items, *(Number(value, share=True) for value in row.estimate)] for row in rows]
+    pairs = frozenset(number for number, row in enumerate(rows) if row.pair)
+    notes = [
+        "low, high: 95 % intervals over items, Wilson's of the agreement; - where a number is not defined (all have chosen "
+        "the same)"
+    ]
+    return Table(columns, cells, notes, below=pairs, details=pairs, details_name="pairs of reviewers")
+
+
+def disagreements_table(review: Review) -> Table:
+    """The questions on which reviewers of an item did not agree: their votes, what was decided, and what they wrote."""
+    rows = [
+        [
+            item,
+            name,
+            _votes(decision.votes[name]),
+            _state(decision, name),
+            decision.choices.get(name, ""),
+            _comments(review, item),
+        ]
+        for item, decision in review.decisions.items()
+        for name in (*decision.tied, *decision.disputed)
+    ]
+    columns = (Column("item", label=True), Column("question", label=True), *map(Column, ("votes", "state", "decided")))
+    columns = (*columns, Column("comments", prose=True, priority=1))
+    return Table(
+        columns, rows, [f"`build review export --to-settle` has what is not settled ({len(review.unsettled):,} items)"]
+    )
+
+
+def _votes(votes: Mapping[str, int]) -> str:
+    most_first = sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))
+    return ", ".join(f"{choice} {count}" for choice, count in most_first)
+
+
+def _state(decision: Decision, question: str) -> str:
+    if question in decision.tied:
+        return "to settle"
+    return "settled" if decision.settled else "majority"
+
+
+def _comments(review: Review, item: str) -> str:
+    """In one line, with the names of those who wrote them."""
+    return "; ".join(
+        f"{each.reviewer}: {' '.join(each.comment.split())}" for each in review.answers[item] if each.comment.strip()
+    )
+
+
+def agreement(review: Review) -> Iterator[Agreement]:
+    """All numbers of all questions that are not answered in one's own words; answers that settle are left out."""
+    for question in (each for each in review.form.questions if not each.written):
+        yield from _of_question(review, question)
+
+
+def _of_question(review: Review, question: Question) -> Iterator[Agreement]:
+    chosen = {item: _chosen(review, item, question) for item in review.sheets}
+    numbered = {item: _numbered(review.sheets[item], question, names) for item, names in chosen.items()}
+    ratings = list(numbered.values())
+    twice = len(rater_agreement.rated_twice(ratings))
+    sizes = [len(review.sheets[item].choices[question.id]) for item in numbered]
+    row = lambda measure, items, estimate: Agreement(question.id, measure, items, estimate)  # noqa: E731
+    yield row("majority share", twice, rater_agreement.majority_share(ratings))
+    yield from _cohens(question, ratings, twice)
+    yield row("Randolph's kappa", twice, rater_agreement.randolphs_kappa(ratings, sizes))
+    yield row("Krippendorff's alpha", twice, rater_agreement.krippendorffs_alpha(ratings))
+    decided = {item: choice for item, names in chosen.items() if (choice := majority(Counter(names.values())))}
+    if question.right:
+        yield row("top-1 accuracy", *_top1(review, question, chosen))
+    if question.accepted:
+        passed = sum(accepts(question, review.sheets[item], choice) for item, choice in decided.items())
+        yield row("accepted by the majority", len(decided), rater_agreement.share(passed, len(decided)))
+
+
+def _cohens(question: Question, ratings: Sequence[Mapping[str, int]], twice: int) -> Iterator[Agreement]:
+    """The mean over pairs of reviewers (Light 1971), without an interval where there are several, and that of each pair."""
+    pairs = [
+        Agreement(question.id, f"{PAIR} {first}, {second}", len(one), rater_agreement.cohens_kappa(one, other), pair=True)
+        for first, second, one, other in rater_agreement.pairs_of_raters(ratings)
+    ]
+    defined = [row.estimate for row in pairs if row.estimate.value == row.estimate.value]
+    unknown = float("nan")
+    mean = sum(each.value for each in defined) / len(defined) if defined else unknown
+    estimate = defined[0] if len(defined) == 1 else Estimate(mean, unknown, unknown)
+    yield Agreement(question.id, "Cohen's kappa, mean of pairs", twice, estimate)
+    yield from pairs
+
+
+def _top1(review: Review, question: Question, chosen: Mapping[str, Mapping[str, str]]) -> tuple[int, Estimate]:
+    """How often reviewers choose the right one: the mean over items of the share of their reviewers who do."""
+    right = {item: review.sheets[item].right[question.id] for item in chosen}
+    shares = [sum(name == right[item] for name in names.values()) / len(names) for item, names in chosen.items() if names]
+    return len(shares), rater_agreement.mean_of_items(shares)
+
+
+def _chosen(review: Review, item: str, question: Question) -> dict[str, str]:
+    return {answer.reviewer: answer.choices[question.id] for answer in review.answers[item] if not answer.settles}
+
+
+def _numbered(sheet: Sheet, question: Question, chosen: Mapping[str, str]) -> dict[str, int]:
+    """Reviewer -> number of the choice. Options that each item has of its own are numbered in the order of their keys, which
+    means nothing: by chance two reviewers meet as if they drew numbers, whichever option is the right one."""
+    numbers = {name: number for number, (_, name, _) in enumerate(sheet.choices[question.id])}
+    return {reviewer: numbers[name] for reviewer, name in chosen.items()}

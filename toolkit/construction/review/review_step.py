@@ -1,0 +1,107 @@
+"""Review as a step of a build: items wait until enough people have answered, then the majority lets them pass or not."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from toolkit.construction.items import Item
+from toolkit.construction.review.review_answers import Answer, answers_path, read_answers
+from toolkit.construction.review.review_decisions import answers_of, decide
+from toolkit.construction.review.review_forms import Form, Sheet, check_items, digest, find_form, form_path, sheet_of
+from toolkit.construction.steps import Step
+from toolkit.construction.tools import PERSON, Tools
+from toolkit.core.errors import ToolkitError
+
+CHOSEN = "people"  # the field in which a decided item has question -> choice
+
+
+def said_of(item: Item, question: str) -> bool | None:
+    """What is known of an item: what people said to the question, else what a model did, in its field of that name; or None."""
+    said = item.fields.get(CHOSEN, {}).get(question)
+    return said == "yes" if said else item.fields.get(question)
+
+
+@dataclass(frozen=True)
+class ReviewStep(Step):
+    """Waits for people, item by item; what waits keeps nothing else back.
+
+    form       by name, or a YAML file in the build's folder
+    reviewers  how many have to answer an item before anything is decided
+    share      of the items that are reviewed, drawn with the seed; the others pass
+    seed       of that, and of the orders in which reviewers see items and options
+    fields     field of the form -> the item's field that is meant, where names differ
+
+    An item that passes has `people`: question -> what the majority chose, for steps that need it (a label).
+    """
+
+    name: ClassVar[str] = "review"
+    about: ClassVar[str] = "people answer the questions of a form"
+    optional: ClassVar[bool] = True
+
+    form: str = ""
+    reviewers: int = 3
+    share: float = 1.0
+    seed: int = 0
+    fields: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        problems = [] if self.form else ["form: no form is named"]
+        problems += [] if self.reviewers >= 1 else [f"reviewers: {self.reviewers}, and 1 at least has to answer"]
+        problems += [] if 0 < self.share <= 1 else [f"share: {self.share} is no share of the items, above 0 and up to 1"]
+        if problems:
+            raise ToolkitError(
+                f"step {self.name}: {'; '.join(problems)}", "forms: toolkit/registry/forms, or a YAML file of yours"
+            )
+
+    def files(self, folder: Path) -> Sequence[Path]:
+        """The form and the answers."""
+        return form_path(self.form, folder), answers_path(folder, self.name)
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """Each item: passed on, rejected, or waiting."""
+        form = find_form(self.form, tools.folder)
+        prepared = list(self.prepared(items))
+        sheets = self.sheets(form, prepared)
+        answers, _ = answers_of(sheets, read_answers(tools.folder, self.name))
+        for item in prepared:
+            if item.rejected:
+                yield item
+            else:
+                yield self._decided(form, item, sheets[item.id], answers[item.id]) if item.id in sheets else item.passed()
+
+    def prepared(self, items: Sequence[Item]) -> Iterable[Item]:
+        """The items with the fields that reviewers need beside their own; rejected, where one cannot be shown. For kinds."""
+        return items
+
+    def sheets(self, form: Form, items: Sequence[Item]) -> dict[str, Sheet]:
+        """Item -> what reviewers see of it, for those that are reviewed. ToolkitError where one lacks what the form needs."""
+        drawn = [replace(item, fields=self._in_words_of_form(item.fields)) for item in items if self.is_reviewed(item)]
+        check_items(form, drawn, f"step {self.name}")
+        return {item.id: sheet_of(form, self.name, item) for item in drawn}
+
+    def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
+        """Question -> what was decided -> how many items."""
+        counts: dict[str, Counter[str]] = {}
+        for item in items:
+            for question, choice in item.fields.get(CHOSEN, {}).items():
+                counts.setdefault(question, Counter())[choice] += 1
+        return counts
+
+    def _decided(self, form: Form, item: Item, sheet: Sheet, answers: Sequence[Answer]) -> Item:
+        decision = decide(form, sheet, answers, self.reviewers)
+        if decision.waiting:
+            return replace(item.passed(), waiting=True)
+        judged = {"role": "judged", "by": PERSON, "prompt": form.name, "sha256": form.sha256}
+        done = item.passed(**{CHOSEN: dict(decision.choices)}).by(judged)
+        return done.reject(decision.rejected) if decision.rejected else done
+
+    def _in_words_of_form(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """An item's fields under the names that the form has."""
+        return {**values, **{name: values[meant] for name, meant in self.fields.items() if meant in values}}
+
+    def is_reviewed(self, item: Item) -> bool:
+        """Whether people see it: drawn with the seed."""
+        shown = CHOSEN in item.fields or not item.rejected  # what the step rejects before anybody sees it has no sheet
+        return shown and int(digest([self.seed, item.id]), 16) < self.share * 2**256

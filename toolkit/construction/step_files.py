@@ -1,0 +1,160 @@
+"""The file of a step, `steps/<step>.jsonl`, and its record beside it: what it depends on, how many items, what was asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from toolkit import __version__
+from toolkit.construction.items import Item, after, read_items, to_line
+from toolkit.construction.steps import Step
+from toolkit.construction.tools import Asked
+from toolkit.core.errors import ToolkitError
+from toolkit.core.system.files import atomic_path, open_output
+from toolkit.core.system.yaml_json import read_yaml
+from toolkit.files.provenance.record import record_path
+from toolkit.files.store.digests import file_sha256
+
+FOLDER = "steps"
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What is known of a step that was run.
+
+    depends   what its items depend on: parameters, prompts, models, seeds, the files of earlier steps
+    sha256    of its file
+    entered   how many items it was given (of the first step: went over)
+    left      how many it passed on; `waiting` wait for people; `rejected` has why -> how many
+    asked     model -> what it was asked
+    figures   further counts, see `Step.figures`
+    seconds   it took when it was run last
+    """
+
+    depends: Mapping[str, Any]
+    sha256: str
+    entered: int
+    left: int
+    waiting: int = 0
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    asked: Mapping[str, Asked] = field(default_factory=dict)
+    figures: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> int:
+        """Requests without an answer: the step is run again."""
+        return sum(asked.failed for asked in self.asked.values())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the items depend on."""
+        return digest_of(self.depends)
+
+
+def digest_of(depends: Mapping[str, Any]) -> str:
+    """SHA-256, whatever the order of names."""
+    return hashlib.sha256(json.dumps(plain(depends), sort_keys=True).encode()).hexdigest()
+
+
+def plain(value: Any) -> Any:
+    """A value as YAML and JSON have it: mappings as dicts, sequences as lists."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class StepFile:
+    """The file of a step in a build's folder."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, folder: Path, step: str) -> StepFile:
+        """Where the items of a step lie."""
+        return cls(folder / FOLDER / f"{step}.jsonl")
+
+    def items(self) -> Iterator[Item]:
+        """All items, passed on and rejected. ToolkitError where the step was not run."""
+        if not self.path.exists():
+            raise ToolkitError(f"the step {self.path.stem} was not run", "`tandem build run` does it")
+        return read_items(self.path)
+
+    def passed(self) -> list[Item]:
+        """Those that the next step gets, in order."""
+        return [item for item in self.items() if item.is_passed]
+
+    def record(self) -> StepRecord | None:
+        """What is known of it; None where it was not run, or where another file lies there than the one that was recorded."""
+        place = record_path(self.path)
+        if not place.exists() or not self.path.exists():
+            return None
+        row = read_yaml(place, dict, "remove it: `tandem build run` makes it again")
+        try:
+            found = StepRecord(**{name: row[name] for name in (*_FIELDS, "depends") if name in row})
+            found = replace(found, asked={name: Asked(**each) for name, each in found.asked.items()})
+        except (TypeError, AttributeError) as error:
+            raise ToolkitError(
+                f"{place} is no record of a step ({error})", "remove it: `tandem build run` makes it again"
+            ) from error
+        return found if found.sha256 == file_sha256(self.path) else None
+
+    def write(self, given: Iterable[Item], entered: Mapping[str, Item]) -> Counts:
+        """Write what a step gives, whole or not at all; what was counted. ToolkitError for an id that comes twice."""
+        counts, sha256 = Counts(), hashlib.sha256()
+        with open_output(self.path) as out:
+            for line in counts.lines(given, entered):
+                sha256.update(line)
+                out.write(line)
+        counts.sha256 = sha256.hexdigest()
+        return counts
+
+    def write_record(self, step: Step, record: StepRecord) -> None:
+        """Write the record beside the file."""
+        import yaml
+
+        row = {"step": step.name, "tandem-ir": __version__, "digest": record.digest}
+        row |= {name: getattr(record, name) for name in _FIELDS}
+        row |= {"asked": {name: asdict(each) for name, each in record.asked.items()}, "depends": record.depends}
+        with atomic_path(record_path(self.path)) as part:
+            text = yaml.safe_dump(plain(row), sort_keys=False, allow_unicode=True, width=1 << 16)
+            part.write_text(text, encoding="utf-8")
+
+
+_FIELDS = ("sha256", "entered", "left", "waiting", "rejected", "asked", "figures", "seconds")
+
+
+@dataclass
+class Counts:
+    """What is counted while a step's items are written."""
+
+    sha256: str = ""
+    left: int = 0
+    waiting: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def all(self) -> int:
+        """Every item that the step gave."""
+        return self.left + self.waiting + sum(self.rejected.values())
+
+    def lines(self, given: Iterable[Item], entered: Mapping[str, Item]) -> Iterator[bytes]:
+        """The lines of the items, each counted as it passes."""
+        seen: set[str] = set()
+        for item in given:
+            if item.id in seen:
+                raise ToolkitError(f"the item {item.id!r} comes twice", "ids are unique within a step")
+            seen.add(item.id)
+            if item.rejected:
+                self.rejected[item.rejected] += 1
+            elif item.waiting:
+                self.waiting += 1
+            else:
+                self.left += 1
+            yield to_line(after(item, entered))

@@ -1,0 +1,182 @@
+"""Copies of published data under TANDEM_HOME: taken from a folder or from the hub, checked, stored in one plain form.
+
+A stored group is a folder with its tables as JSONL (every column, whatever it was), candidates from elsewhere as TREC runs
+under our ids, and `kept.yaml`, which says where all of it came from, with SHA-256 sums. What the tables mean is the
+layout's business.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.core.system.lazy_names import yaml
+from toolkit.core.system.yaml_json import read_yaml
+from toolkit.datasets.copies.data_files import has_table, read_table
+from toolkit.datasets.copies.lazy_documents import unchanged
+from toolkit.datasets.group_data import Group, Part, counts, part_name
+from toolkit.datasets.layouts import layout_of
+from toolkit.files.store import home, lock, new_folder
+
+LOCAL = "local"  # in place of a revision, for what no hub repository holds
+
+
+def copy_folder(spec: BenchmarkSpec, group: Group) -> Path:
+    """Where the copy of a group lies, or would lie. The pinned revision is part of the name."""
+    return home() / "benchmarks" / spec.name / f"{part_name(group['name'])}.{group.get('revision', LOCAL)[:12]}"
+
+
+def is_present(spec: BenchmarkSpec, group: Group) -> bool:
+    """Whether there is a copy."""
+    return copy_folder(spec, group).is_dir()
+
+
+def read(spec: BenchmarkSpec, group: Group) -> Part:
+    """A group from its copy, fetched from the hub first where there is none."""
+    if not is_present(spec, group):
+        with _lock(spec, group):
+            if not is_present(spec, group):  # another process may have fetched it meanwhile
+                _fetch(spec, group)
+    folder = copy_folder(spec, group)
+    layout = _layout(spec)
+    with unchanged(folder):
+        part = getattr(layout, "read_copy", layout.read)(folder, spec, group)
+        from toolkit.files.formats import read_run
+
+        runs = {mode: read_run(path) for mode in part.topics if (path := _candidates(folder, mode)).exists()}
+    return replace(part, scoreddocs={**part.scoreddocs, **runs})
+
+
+def _lock(spec: BenchmarkSpec, group: Group) -> AbstractContextManager[None]:
+    return lock(f"benchmark {spec.name} {part_name(group['name'])}")
+
+
+def _layout(spec: BenchmarkSpec) -> ModuleType:
+    return layout_of(spec.layout)
+
+
+def _candidates(folder: Path, mode: str) -> Path:
+    return folder / (f"candidates.{mode}.trec" if mode else "candidates.trec")
+
+
+def _fetch(spec: BenchmarkSpec, group: Group) -> None:
+    """Store a group from its hub repository at the pinned revision. Raises ToolkitError where that cannot be had."""
+    hint = f"take a local copy (tandem benchmarks fetch {spec.name} --from DIR)"
+    if (mini := f"{spec.name}-mini") in registry.benchmarks():
+        hint += f", or use the mini ({mini})"
+    if "repository" not in group:
+        raise ToolkitError(f"{part_name(spec.name, group['name'])} is in no repository of the hub", hint)
+    from toolkit.datasets.copies import hub
+
+    patterns = getattr(_layout(spec), "patterns", lambda _: hub.TABLES)(group)
+    with hub.fetched(group["repository"], group["revision"], hint, patterns) as folder:
+        # what is no commit (BERDS' `main`) is another one tomorrow
+        _keep(spec, group, folder, {"repository": group["repository"], "revision": folder.name})
+
+
+def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, Part]:
+    """Store those of the groups that a local folder in the published layout holds (`Audience-v1/`), by name.
+
+    Candidates are taken where the folder has them too; where it has nothing else of any group (the authors' code), they are
+    added to the groups' copies, which are fetched first where there are none.
+    Raises ToolkitError where it holds none of the groups, and where one is not as published; the ones before stay.
+    """
+    if not root.is_dir():
+        raise ToolkitError(f"no folder {root}", "check the path")
+    layout = _layout(spec)
+    folders = [(group, folder) for group in groups if (folder := layout.find(root, group))]
+    has_candidates = getattr(layout, "has_candidates", lambda *_: False)
+    if not folders and (with_candidates := [group for group in groups if has_candidates(root, spec, group)]):
+        return {group["name"]: _add_candidates(spec, group, root) for group in with_candidates}
+    if not folders:
+        wanted = dict.fromkeys(getattr(layout, "expected", _repository)(group) for group in groups)
+        raise ToolkitError(f"{root} holds no part of {spec.name}", f"it should hold some of {', '.join(wanted)}")
+    return {
+        group["name"]: _keep(spec, group, folder, {"folder": str(folder.absolute())}, candidates_in=root)
+        for group, folder in _unambiguous(spec, root, folders)
+    }
+
+
+def _add_candidates(spec: BenchmarkSpec, group: Group, root: Path) -> Part:
+    read(spec, group)
+    copy = copy_folder(spec, group)
+    return _keep(spec, group, copy, {**facts(copy)["origin"], "candidates": str(root.absolute())}, candidates_in=root)
+
+
+def _unambiguous(spec: BenchmarkSpec, root: Path, pairs: Sequence[tuple[Group, Path]]) -> Sequence[tuple[Group, Path]]:
+    """The same, where the tables of the local folder itself could be several repositories' only those that the benchmark's
+    name means. Raises ToolkitError where its name does not decide it."""
+    repositories = defaultdict(set)
+    for group, folder in pairs:
+        if folder == root:
+            repositories[_layout(spec).tables(group)].add(group.get("repository"))
+    unclear = {tables for tables, names in repositories.items() if len(names) > 1}
+    if not unclear:
+        return pairs
+    meant = spec.selections.get("", ())
+    if not meant:
+        known = ", ".join(part_name(spec.name, group["name"]) for group, _ in pairs if _layout(spec).tables(group) in unclear)
+        raise ToolkitError(f"{root} could be any of {known}", "name one of them, or the folder as its repository is called")
+    return [(group, folder) for group, folder in pairs if _layout(spec).tables(group) not in unclear or group["name"] in meant]
+
+
+def _repository(group: Group) -> str:
+    return f"{group['repository'].rpartition('/')[2]}/"
+
+
+def _keep(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str], candidates_in: Path | None = None) -> Part:
+    """Check a group and write its copy, complete or not at all."""
+    from toolkit.files.formats import write_run
+
+    layout = _layout(spec)
+    part = layout.read(source, spec, group)
+    runs = layout.candidates(candidates_in, spec, group, part) if candidates_in and hasattr(layout, "candidates") else {}
+    lacking = {mode: len(part.topics[mode]) - len(run.query_ids) for mode, run in runs.items()}
+    notes = (f"{part.name}: {number} queries of {mode} have no candidates" for mode, number in lacking.items() if number)
+    part = replace(part, scoreddocs={**part.scoreddocs, **runs}, notes=(*part.notes, *notes))
+    with _lock(spec, group), new_folder(copy_folder(spec, group)) as folder:
+        for table in layout.tables(group):
+            if has_table(source, table):  # `read` has said that it may be missing
+                _write_table(source, table, folder)
+        for mode, run in runs.items():
+            write_run(run, _candidates(folder, mode), ties="file")
+        facts = {
+            "benchmark": spec.name,
+            "group": group["name"],
+            "origin": origin,
+            "counts": counts(part),
+            "notes": list(part.notes),
+        }
+        _write_yaml({**facts, "sha256": checksums(folder)}, folder / "kept.yaml")
+    return part
+
+
+def _write_table(source: Path, table: str, folder: Path) -> None:
+    path = folder / f"{table}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        rows = (record.values for record in read_table(source, table))
+        file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file of a copy, by its path in it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "kept.yaml")
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def facts(folder: Path) -> dict[str, Any]:
+    """What `kept.yaml` says: origin, counts, notes, sha256."""
+    return read_yaml(folder / "kept.yaml")
+
+
+def _write_yaml(values: Mapping[str, Any], path: Path) -> None:
+    path.write_text(yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True), encoding="utf-8")

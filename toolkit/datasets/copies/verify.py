@@ -1,0 +1,105 @@
+"""Whether what is on this machine of a benchmark is what it should be."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.system.resources import shipped
+from toolkit.datasets.benchmark import Benchmark
+from toolkit.datasets.copies import local_copies
+from toolkit.datasets.export import write_topics_and_qrels
+from toolkit.datasets.group_data import Part, counts, totals
+from toolkit.datasets.own.own_check import check_folder
+from toolkit.datasets.statistics import printed_statistics
+
+
+class Finding(NamedTuple):
+    """One check of one group. problem: empty where all is well."""
+
+    group: str
+    check: str
+    problem: str
+
+
+def verify(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
+    """Check those of the groups that are here: stored files against their SHA-256, shipped topics and qrels against the sources
+    they were made from, counts against the published ones, what the layout promises (FollowIR's changed instructions only
+    take relevance away), and what the paper's table of statistics prints, as far as nothing in the paper contradicts it."""
+    if benchmark.spec.folder:
+        problems = check_folder(benchmark.spec.folder).problems
+        yield Finding(benchmark.spec.name, "files", "; ".join(map(str, problems)))
+        if problems:
+            return
+    sound = []
+    for name in benchmark.groups:
+        if name in groups and benchmark.is_present(name):
+            findings = list(_files(benchmark, name))
+            yield from findings
+            if not any(finding.problem for finding in findings) or benchmark.comes_with_tandem:
+                sound.append(name)  # what is damaged need not be readable
+                part, row = benchmark.part(name), benchmark.spec.group(name)
+                yield Finding(name, "counts", other_counts(part, row))
+                if "totals" in row:
+                    yield Finding(name, "totals over all modes", _differences(totals(part), row["totals"]))
+                yield from (Finding(name, check, problem) for check, problem in benchmark.checks(name))
+    yield from _table(benchmark, sound)
+
+
+def _files(benchmark: Benchmark, group: str) -> Iterator[Finding]:
+    if benchmark.comes_with_tandem:
+        yield Finding(group, "topics and qrels", _stale_files(benchmark, group))
+    elif not benchmark.spec.folder:
+        yield Finding(group, "checksums", _changed_files(local_copies.copy_folder(benchmark.spec, benchmark.spec.group(group))))
+
+
+def _table(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
+    """The paper's table of statistics, as far as the groups that are here have what it counts."""
+    rows = [row for row in printed_statistics(benchmark, groups, groups) if row.value is not None]
+    if rows:
+        problems = "; ".join(row.problem for row in rows if row.problem)
+        yield Finding(benchmark.spec.name, f"table {rows[0].printed.table}", problems)
+
+
+def other_counts(part: Part, group: Mapping[str, Any]) -> str:
+    """Where the counts of a group are not the published ones; empty where they are, and where nobody knows them.
+
+    What the group does not hold (documents that are not on this machine) cannot be counted, and is not.
+    """
+    return _differences(counts(part), group.get("counts", {}))
+
+
+def _differences(counted: Mapping[str, int], wanted: Mapping[str, int]) -> str:
+    return "; ".join(
+        f"{number} {what} expected, {counted[what]} found"
+        for what, number in wanted.items()
+        if what in counted and counted[what] != number
+    )
+
+
+def _changed_files(folder: Path) -> str:
+    try:
+        recorded = dict(local_copies.facts(folder)["sha256"])
+    except (FileNotFoundError, KeyError, TypeError, ValueError, ToolkitError):
+        return f"{folder / 'kept.yaml'} is missing or damaged"
+    actual = local_copies.checksums(folder)
+    names = sorted(name for name in {*recorded, *actual} if recorded.get(name) != actual.get(name))
+    return f"changed since it was fetched: {', '.join(names)}" if names else ""
+
+
+def _stale_files(benchmark: Benchmark, group: str) -> str:
+    stale = [str(path.name) for path, content in shipped_files(benchmark, group) if _read(path) != content]
+    return f"not as the sources say: {', '.join(stale)}" if stale else ""
+
+
+def shipped_files(benchmark: Benchmark, group: str) -> Iterator[tuple[Path, bytes]]:
+    """The shipped topics and qrels of a group, with the content that its source gives them."""
+    with tempfile.TemporaryDirectory() as made:
+        for mode in benchmark.spec.modes or ("",):
+            for path in write_topics_and_qrels(benchmark, group, mode, Path(made), Path(made)):
+                yield shipped("qrels" if path.name.startswith("qrels") else "topics", path.name), path.read_bytes()
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""

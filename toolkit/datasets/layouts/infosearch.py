@@ -1,0 +1,193 @@
+"""InfoSearch as it is published: one folder a dimension, with a corpus, queries, and qrels for each mode.
+
+The layout is that of MTEB's data sets (`corpus`, `queries`, `qrels_og`, `qrels_changed`, `qrels_reversed`), as files on
+disk or as a hub repository holds them. The authors' candidates lie elsewhere, in their code repository.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
+from toolkit.core.runs import Run
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.datasets.copies import row_values
+from toolkit.datasets.copies.data_files import Record, repository_folder
+from toolkit.datasets.group_data import Group, Part, Row, assemble
+from toolkit.files.formats import read_requests
+
+NEEDED = ("name", "repository", "revision")
+PUBLISHED = {
+    BASE: "og",
+    INSTRUCTED: "changed",
+    REVERSED: "reversed",
+}  # role -> the name in columns and tables
+CANDIDATES = {BASE: "og", INSTRUCTED: "ch", REVERSED: "re"}  # role -> the name in the authors' files of candidates
+CANDIDATES_TAG = "e5-mistral-7b-instruct"  # what retrieved them
+SENTENCE_END = ".!?…。．！？｡؟۔।॥።፧၊။។៕‼⁇⁈⁉\u037e"  # the last is the Greek question mark
+CLOSING = "\"'”’»)]）］」』〉》"  # may stand behind the end of a sentence
+# the scripts that set no blanks between words, as Unicode names their letters begin
+WITHOUT_BLANKS = (
+    *("CJK", "IDEOGRAPHIC", "BOPOMOFO", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "YI "),
+    *("THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "TAI ", "NEW TAI LUE", "JAVANESE", "BALINESE"),
+)
+_BETWEEN = re.compile(rf"^(?:[\s,;:，、；：،؛{re.escape(SENTENCE_END)}]|[–—]|-(?=\s))+")
+_JOINED = re.compile(r"\w['’‐‑_-]\w|\d[.,:/]\d")  # don't, state-of-the-art, 2.5
+
+
+def tables(group: Group) -> tuple[str, ...]:
+    """The tables of a dimension."""
+    return ("corpus", "queries", *(f"qrels_{mode}" for mode in PUBLISHED.values()))
+
+
+def find(root: Path, group: Group) -> Path | None:
+    """`Audience-v1/` or `<owner>/Audience-v1/`, where a local copy holds it."""
+    return repository_folder(root, group["repository"])
+
+
+def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+    """A dimension, without candidates.
+
+    All that cannot be right (a duplicate id, an unknown document or query in qrels, a query without text, without a gold
+    document or without reversed judgments) is one ToolkitError with file and line of each problem. Columns that nobody
+    knows are fine.
+    """
+    name, problems = group["name"], []
+    docs = row_values.documents(folder, "corpus", problems)
+    queries = row_values.by_id(folder, "queries", ("_id", "id"), "query", problems)
+    judgments = {
+        role: row_values.judgments(folder, f"qrels_{published}", queries, docs, problems)
+        for role, published in PUBLISHED.items()
+    }
+    for query_id, record in queries.items():
+        if not row_values.text(record, "text").strip():
+            problems.append(f"{record.place}: query {query_id} has no text")
+        if not _golds(judgments, query_id):
+            problems.append(
+                f"{record.place}: query {query_id} has no gold document (relevant in qrels_og and in qrels_changed)"
+            )
+        if not judgments[REVERSED][query_id]:
+            problems.append(f"{record.place}: query {query_id} is not in qrels_reversed")
+    row_values.refuse(folder, problems)
+    notes = _Notes(sum(len(_pairs_apart(judgments, query_id)) for query_id in queries))
+    rows = [_row(query_id, record, judgments, spec.modes, notes) for query_id, record in queries.items()]
+    return assemble(name, tuple(spec.modes), rows, list(docs.values()), notes.lines(name))
+
+
+class _Notes:
+    """What was put right or is missing, and how often."""
+
+    def __init__(self, pairs_apart: int):
+        self.repeated, self.without, self.pairs_apart = 0, 0, pairs_apart
+
+    def lines(self, name: str) -> Iterator[str]:
+        if self.repeated:
+            yield f"{name}: {self.repeated} instructions began with their core query; it was taken off"
+        if self.without:
+            yield f"{name}: {self.without} instructions are empty"
+        if self.pairs_apart:
+            yield f"{name}: {self.pairs_apart} pairs of query and document are not judged in all three modes"
+
+
+def candidates(root: Path, spec: BenchmarkSpec, group: Group, part: Part) -> dict[str, Run]:
+    """The authors' candidates to rerank by mode, under our ids, from wherever a local copy holds their files.
+
+    Raises ToolkitError where a file comes twice, and where it names a query or document that the dimension has not.
+    """
+    runs = {}
+    for mode, role in spec.modes.items():
+        paths = _candidate_files(root, group, role)
+        if len(paths) > 1:
+            raise ToolkitError(f"candidates twice: {paths[0]} and {paths[1]}", "leave one of them in the folder")
+        if paths:
+            runs[mode] = _candidates(paths[0], mode, part)
+    return runs
+
+
+def has_candidates(root: Path, spec: BenchmarkSpec, group: Group) -> bool:
+    """Whether a local copy holds the authors' candidates of some mode."""
+    return any(_candidate_files(root, group, role) for role in spec.modes.values())
+
+
+def _candidate_files(root: Path, group: Group, role: str) -> list[Path]:
+    return sorted(root.rglob(f"{group['repository'].rpartition('/')[2]}_{CANDIDATES[role]}_retrieval_results.json"))
+
+
+def _candidates(path: Path, mode: str, part: Part) -> Run:
+    run, _ = read_requests(path)
+    ours = {topic.original_id: topic.query_id for topic in part.topics[mode]}
+    known = {doc.doc_id for doc in part.docs}
+    problems = [f"unknown query {query_id}" for query_id in run.query_ids if query_id not in ours]
+    problems += [f"unknown document {doc_id}" for doc_id in run.doc_ids.to_pylist() if doc_id not in known]
+    if problems:
+        raise ToolkitError(
+            f"{path} does not fit {part.name}: {len(problems)} unknown ids", "compare revisions", problems=problems
+        )
+    return replace(run.with_query_ids(ours[query_id] for query_id in run.query_ids), tag=CANDIDATES_TAG)
+
+
+def _golds(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query_id: str) -> set[str]:
+    relevant = [{doc for doc, label in judgments[role][query_id].items() if label > 0} for role in (BASE, INSTRUCTED)]
+    return relevant[0] & relevant[1]
+
+
+def _pairs_apart(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query_id: str) -> set[str]:
+    """The documents of a query that some mode judges and another does not."""
+    judged = [set(labels[query_id]) for labels in judgments.values()]
+    return set.union(*judged) - set.intersection(*judged)
+
+
+def _row(
+    query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], modes: Modes, notes: _Notes
+) -> Row:
+    query = row_values.text(record, "text").strip()
+    return Row(
+        original_id=query_id,
+        query=query,
+        condition=row_values.optional(record, "condition"),
+        # in the base mode the release repeats an instruction that asks for nothing; ours is the core query alone
+        instructions={mode: _instruction(record, query, modes[mode], notes) for mode in modes.of(INSTRUCTED, REVERSED)},
+        judgments={mode: judgments[role][query_id] for mode, role in modes.items()},
+        released={
+            mode: _without(query, row_values.optional(record, f"instruction_{PUBLISHED[BASE]}").strip())
+            for mode in modes.of(BASE)
+        },
+    )
+
+
+def _instruction(record: Record, query: str, role: str, notes: _Notes) -> str:
+    """The instruction alone: its own column in later releases; in others it may begin with the core query."""
+    column = f"instruction_{PUBLISHED[role]}"
+    published = row_values.text(record, f"only_{column}", column).strip()
+    instruction = _without(query, published)
+    notes.repeated += instruction != published
+    notes.without += not instruction
+    return instruction
+
+
+def _without(query: str, instruction: str) -> str:
+    """An instruction without the core query that it begins with, and the punctuation between them; what only begins a longer
+    word stays."""
+    rest = instruction.removeprefix(query)
+    if not query or rest == instruction or _in_word(query, rest):
+        return instruction
+    return _BETWEEN.sub("", rest).rstrip()
+
+
+def _in_word(query: str, rest: str) -> bool:
+    """Whether a query ends inside a word (or number) of the text that continues with `rest`.
+
+    Where sentences or a script without blanks meet, no blank need stand between two words.
+    """
+    if unicodedata.category(rest[:1] or " ").startswith("M"):  # an accent or vowel sign of the query's last letter
+        return True
+    if query.rstrip(CLOSING).endswith(tuple(SENTENCE_END)) or any(map(_is_without_blanks, (query[-1], rest[:1]))):
+        return False
+    return rest[:1].isalnum() or _JOINED.match(query[-1] + rest) is not None
+
+
+def _is_without_blanks(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith(WITHOUT_BLANKS) if letter else False

@@ -1,0 +1,262 @@
+"""Beginning a folder: a commented example, another benchmark's files, runs that are to be judged, or tables in memory."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.system.files import open_output
+from toolkit.core.topics import Topic
+from toolkit.datasets.copies.data_files import read_table
+from toolkit.datasets.copies.row_values import documents, identifier, judgments, refuse, text
+from toolkit.datasets.group_data import part_name
+from toolkit.datasets.own import FILE
+from toolkit.datasets.own.own_qrels import UNJUDGED
+from toolkit.datasets.own.own_topics import IDS
+from toolkit.files.formats import write_topics
+
+MODES = Modes({"base": BASE, "pos": INSTRUCTED, "neg": REVERSED})
+SPLITS = ("test", "dev", "train")
+DEPTH = 10  # documents of each run and query that are to be judged
+
+HEAD = """\
+# A folder with this file is a benchmark: give it to --topics and --benchmark.
+# `tandem benchmarks check {folder}` prints problems and warnings.
+name: {name}
+"""
+DEFAULTS = """\
+# description: one line for `tandem benchmarks show`
+
+# The same need in several modes, NAME: ROLE. Roles are base (as it is), instructed, and reversed (the opposite is asked);
+# without this line there is one mode, and queries keep their ids.
+{modes}
+
+# What the table shows without -m; left out: what InfoSearch or FollowIR show.
+{measures}
+
+# The smallest differences that matter, for `tandem gate`; left out: 0.02.
+# smallest_effects: {{nDCG@10: 0.02}}
+
+# Rows of the table, where topics name groups. Left out: the groups as topics name them.
+# groups:
+#   - name: length
+#     language: en
+#     measures: [nDCG@20]        # beside those above
+
+# source: {{paper: ..., url: ..., licence: ..., citation: ...}}
+"""
+EXAMPLE_DOCS = (
+    Doc("d1", "Jet lag", "Melatonin shifts the circadian phase; jet lag resolves by one time zone a day."),
+    Doc("d2", "Why you are awake after a flight", "The clock inside you is still at home: jet lag. Children sleep it off."),
+    Doc("d3", "Rest for crews", "Pilots with jet lag rest for two nights, say the rules for crews."),
+)
+EXAMPLE_QUERY = "what helps against jet lag"
+EXAMPLE_INSTRUCTIONS = {INSTRUCTED: "Explain it to children.", REVERSED: "Leave out what is written for children."}
+EXAMPLE_LABELS = {BASE: {"d1": 1, "d2": 1}, INSTRUCTED: {"d1": 0, "d2": 1}, REVERSED: {"d1": 1, "d2": 0}}
+
+
+@dataclass(frozen=True)
+class Content:
+    """What is written into a folder.
+
+    rows        of topics.jsonl
+    qrels       mode -> (query id without mode, iteration, document id, label) of each line
+    topics      group -> its topics in place of rows, in a file each: texts that are not the query and its instruction behind it
+    corpora     group -> its documents in place of docs, in a file each
+    candidates  mode -> (query id without mode, document id) of each document to rerank, those of a query best first
+    """
+
+    docs: Iterable[Doc] = ()
+    rows: Sequence[Mapping[str, Any]] = ()
+    qrels: Mapping[str, Sequence[tuple[str, str, str, str]]] = field(default_factory=dict)
+    topics: Mapping[str, Sequence[Topic]] = field(default_factory=dict)
+    corpora: Mapping[str, Iterable[Doc]] = field(default_factory=dict)
+    candidates: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+
+
+def new_folder(
+    folder: Path,
+    content: Content,
+    modes: Modes,
+    *,
+    name: str = "",
+    measures: Sequence[str] = (),
+    more: Mapping[str, Any] = {},
+    place: Path | None = None,
+) -> list[Path]:
+    """Write a benchmark's files into a folder, which is made where it is not there; the paths written.
+
+    place  where the folder will lie, if that is another place: comments name it
+
+    Raises ToolkitError, before anything is written, where one of them is there.
+    """
+    topics = [f"topics.{group}.jsonl" for group in content.topics] or ["topics.jsonl"]
+    corpora = {f"corpus.{part_name(group)}.jsonl": docs for group, docs in content.corpora.items()}
+    corpora = corpora or {"corpus.jsonl": content.docs}
+    candidates = {f"candidates.{mode}.trec" if mode else "candidates.trec": rows for mode, rows in content.candidates.items()}
+    names = [*corpora, *topics, *(qrels_name(mode) for mode in content.qrels), *candidates, FILE]
+    if taken := [file for file in names if (folder / file).exists()]:
+        raise ToolkitError(f"{folder} has {taken[0]} already", "name a folder that holds no benchmark yet")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, docs in corpora.items():
+        _write(folder / file, (_json(_document(doc)) for doc in docs))
+    for group, each in content.topics.items():
+        write_topics(each, folder / f"topics.{group}.jsonl", "jsonl")
+    if not content.topics:
+        _write(folder / "topics.jsonl", map(_json, content.rows))
+    for mode, judged in content.qrels.items():
+        _write(folder / qrels_name(mode), (" ".join(row) for row in judged))
+    for file, pairs in candidates.items():
+        _write(folder / file, _ranked(pairs))
+    _write(folder / FILE, [declaration(place or folder, modes, name=name, measures=measures, more=more)])
+    return [folder / file for file in names]
+
+
+def _ranked(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Lines of a run: documents of a query in their order, with whole scores that fall to 1."""
+    left = Counter(query_id for query_id, _ in pairs)
+    ranks: Counter[str] = Counter()
+    for query_id, doc_id in pairs:
+        ranks[query_id] += 1
+        yield f"{query_id} Q0 {doc_id} {ranks[query_id]} {left[query_id] + 1 - ranks[query_id]} candidates"
+
+
+def qrels_name(mode: str) -> str:
+    """`qrels.pos.txt`, `qrels.txt` without modes."""
+    return f"qrels.{mode}.txt" if mode else "qrels.txt"
+
+
+def declaration(
+    folder: Path, modes: Modes, *, name: str = "", measures: Sequence[str] = (), more: Mapping[str, Any] = {}
+) -> str:
+    """`benchmark.yaml` with a comment on each key."""
+    shown = f"measures: [{', '.join(measures)}]" if measures else "# measures: [nDCG@10, WISE@20, pMRR]"
+    named = f"modes: {{{', '.join(f'{mode}: {role}' for mode, role in modes.items())}}}" if modes else "# modes: {base: base}"
+    head = HEAD.format(folder=folder, name=name or folder.resolve().name)
+    rest = "".join(f"{key}: {_json(value)}\n" for key, value in more.items())
+    return (head + DEFAULTS.format(modes=named, measures=shown) + rest).rstrip("\n")
+
+
+def example(modes: Modes) -> Content:
+    """Three documents, a query and their labels: it can be searched and evaluated as it is."""
+    instructions = {mode: EXAMPLE_INSTRUCTIONS[role] for mode, role in modes.items() if role != BASE}
+    row = {"id": "q1", "query": EXAMPLE_QUERY, **({"instructions": instructions} if modes else {})}
+    roles = modes or {"": BASE}
+    judged = {
+        mode: [("q1", "0", doc_id, str(label)) for doc_id, label in EXAMPLE_LABELS[role].items()]
+        for mode, role in roles.items()
+    }
+    return Content(EXAMPLE_DOCS, [row], judged)
+
+
+def from_beir(source: Path, modes: Modes, split: str = "") -> Content:
+    """The corpus, queries and qrels of a folder in BEIR's layout; judgments are those of the base mode.
+
+    Instructions are to be written, and documents to be judged in the other modes: pairs of the base mode wait there with `?`.
+    split  of the qrels; without, the first of test, dev, train that is there
+    """
+    problems: list[str] = []
+    docs = documents(source, "corpus", problems)
+    queries = {identifier(record, "_id", "id"): text(record, "text") for record in read_table(source, "queries")}
+    table = (
+        f"qrels/{split}"
+        if split
+        else next((f"qrels/{one}" for one in SPLITS if (source / "qrels" / f"{one}.tsv").exists()), "")
+    )
+    if not table:
+        raise ToolkitError(f"{source} has no qrels/test.tsv", "name the split with --beir-split")
+    judged = judgments(source, table, queries, docs, problems)
+    refuse(source, problems)
+    chosen = {query_id: query for query_id, query in queries.items() if judged[query_id]}
+    rows = [_row(query_id, query, modes) for query_id, query in chosen.items()]
+    known = Qrels.from_rows(Qrel(query_id, doc_id, label) for query_id in chosen for doc_id, label in judged[query_id].items())
+    return Content(docs.values(), rows, _to_judge(known, modes))
+
+
+def _row(query_id: str, query: str, modes: Modes) -> dict[str, Any]:
+    instructions = {mode: "" for mode, role in modes.items() if role != BASE}
+    return {"id": query_id, "query": query, **({"instructions": instructions} if instructions else {})}
+
+
+def _to_judge(known: Qrels, modes: Modes) -> dict[str, list[tuple[str, str, str, str]]]:
+    """The judgments of the base mode; in the others the same pairs, to be judged."""
+    asked = UNJUDGED.decode()
+    return {
+        mode: [(row.query_id, row.iteration, row.doc_id, str(row.relevance) if role == BASE else asked) for row in known]
+        for mode, role in (modes or {"": BASE}).items()
+    }
+
+
+def from_tables(docs: Any, topics: Any, qrels: Any, modes: Modes) -> Content:
+    """What DataFrames, rows or mappings hold.
+
+    docs    `doc_id` (or `id`), `title`, `text`; or {doc_id: text}; a path is a file of documents
+    topics  the keys of topics.jsonl; or {query_id: query}
+    qrels   `query_id, doc_id, relevance`, with ids that carry their mode; or mode -> such judgments
+    """
+    from toolkit.files.runs.conversion import as_qrels
+
+    rows = [_named(row, IDS, "id") for row in _records(topics, "query")]
+    kept = [Doc(str(row["id"]), row.get("title") or "", row.get("text", row.get("contents", ""))) for row in _doc_records(docs)]
+    by_mode = isinstance(qrels, Mapping) and modes and set(qrels) <= set(modes)
+    given = {} if qrels is None else qrels if by_mode else {"": qrels}
+    judged: dict[str, list[tuple[str, str, str, str]]] = {}
+    for mode, one in given.items():
+        for row in as_qrels(one):
+            base, ending = (row.query_id, mode) if mode else modes.split(row.query_id)
+            judged.setdefault(ending, []).append((base, row.iteration, row.doc_id, str(row.relevance)))
+    if modes and "" in judged:
+        raise ToolkitError(f"judgments of query {judged[''][0][0]} carry no mode", f"ids end in one: {', '.join(modes)}")
+    return Content(kept, rows, judged)
+
+
+def _doc_records(docs: Any) -> Iterable[Mapping[str, Any]]:
+    if isinstance(docs, str | Path):
+        from toolkit.files.texts.documents import corpus_from_files
+
+        return ({"id": doc.doc_id, "title": doc.title, "text": doc.text} for doc in corpus_from_files(docs).documents())
+    return [_named(row, ("id", "_id", "doc_id", "docno"), "id") for row in _records(docs, "text")]
+
+
+def _records(table: Any, value: str) -> list[Mapping[str, Any]]:
+    """Rows of a DataFrame, a list of mappings, or a mapping of ids to texts."""
+    if hasattr(table, "to_dict") and hasattr(table, "columns"):
+        table = table.to_dict("records")
+    if isinstance(table, Mapping):
+        table = [{"id": key, value: text} for key, text in table.items()]
+    if not isinstance(table, Sequence) or not all(isinstance(row, Mapping) for row in table):
+        raise ToolkitError(f"no table: {type(table).__name__}", "a DataFrame, a list of mappings, or ids with texts")
+    return [{key: one for key, one in row.items() if not _is_missing(one)} for row in table]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _named(row: Mapping[str, Any], names: Sequence[str], name: str) -> dict[str, Any]:
+    """The row with its id under one name."""
+    given = next((one for one in names if one in row), None)
+    if given is None:
+        raise ToolkitError(f"a row without id: {str(dict(row))[:60]}", f"ids are named {', '.join(names)}")
+    rest = {key: value.tolist() if hasattr(value, "tolist") else value for key, value in row.items() if key != given}
+    return {name: str(row[given]), **rest}
+
+
+def _document(doc: Doc) -> dict[str, str]:
+    return {"id": doc.doc_id, **({"title": doc.title} if doc.title else {}), "text": doc.text}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _write(path: Path, rows: Iterable[str]) -> None:
+    with open_output(path) as out:
+        for row in rows:
+            out.write(f"{row}\n".encode())

@@ -1,0 +1,1 @@
+"""Benchmarks as ir_datasets knows them."""

@@ -1,0 +1,77 @@
+"""show what changed between runs, by how much, and whether it is more than chance"""
+
+import argparse
+import sys
+
+from toolkit.core.system.files import open_output
+from toolkit.options import judgment_options, significance_options, table_options, testing_of, text_options, topics_option
+from toolkit.shell import command, guard, note, refusals, write_tables
+
+EPILOG = """\
+examples:
+  tandem diff bm25.trec minilm.trec --benchmark infosearch-mini
+  tandem diff a.trec b.trec c.trec --qrels qrels.txt -m nDCG@10 -m AP --relative
+  tandem diff a.trec b.trec
+
+Each run is compared with the first, by the benchmark that their records name where none is. Without a benchmark or qrels, and
+with --rankings, rankings alone are compared. Exit status: 0 where all are identical,
+1 where one differs, 2 for anything else, as diff has it."""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("diff", __doc__, EPILOG)
+    made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any format, two at least")
+    judgment_options(made)
+    made.add_argument("--rankings", action="store_true", help="compare rankings alone, whatever benchmark the records name")
+    made.add_argument("--relative", action="store_true", help="also changes in per cent of the first run's values")
+    significance_options(made.add_argument_group("significance"))
+    moved = made.add_argument_group("queries that moved")
+    moved.add_argument("--top", type=int, default=5, metavar="N", help="number of queries shown (default: 5)")
+    moved.add_argument("--by", metavar="MEASURE", help="measure that they are ordered by (default: the first)")
+    page = made.add_argument_group("HTML page")
+    page.add_argument("--html", metavar="F", help="write one page: these tables, queries, rankings side by side, texts")
+    topics_option(page, "the benchmark's")
+    text_options(page)
+    table_options(made)
+    made.add_argument("--exit-zero", action="store_true", help="exit with 0 where runs differ, too")
+    return made
+
+
+def main(args: argparse.Namespace) -> int:
+    with refusals():  # 1 says that runs differ
+        pairs = _compared(args)
+    return 0 if args.exit_zero or all(pair.identical for pair in pairs) else 1
+
+
+def _compared(args: argparse.Namespace) -> list:
+    from toolkit.reporting.diff.compare_runs import diff, load, page
+
+    modes = args.modes and dict(args.modes)
+    against = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "ids": args.ids, "unjudged": args.unjudged}
+    given = load(args.runs, measures=args.measures, depth=args.depth, rankings=args.rankings, **against)
+    how = {"missing": args.missing or "worst", "testing": testing_of(args)}
+    pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
+    against = {"benchmark": args.benchmark, "measures": args.measures, "missing": how["missing"]}
+    where = {"topics": args.topics, "index": args.index, "docs": args.docs}
+    html = (
+        page(given, pairs, benchmark=args.benchmark, measures=args.measures, missing=how["missing"], **where)
+        if args.html
+        else ""
+    )
+    _write(pairs, args)
+    if html:
+        with open_output(args.html) as file:
+            file.write(html.encode())
+        note(f"written: {args.html} ({len(html.encode()) / 1e6:.1f} MB)")
+    return pairs
+
+
+def _write(pairs: list, args: argparse.Namespace) -> None:
+    from toolkit.reporting.diff.diff_output import lay_out, to_csv, to_json
+
+    tables = [table for pair in pairs for table in lay_out(pair, relative=args.relative)]
+    write_tables(tables, args, forms={"json": lambda: to_json(pairs), "csv": lambda: to_csv(pairs)})
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

@@ -1,0 +1,76 @@
+"""reorder the best documents of runs so that they repeat one another less (MMR)
+
+examples:
+  tandem diversify run.trec --topics berds-test --lam 0.75                           UAE-Large-V1 says what is alike
+  tandem diversify run.trec --index wikipedia-dpr --setting wikipedia/bm25           as BERDS did for BM25 (tables 4 and 8)
+  tandem diversify run.trec --index DIR --system all-minilm-l6-v2 --lam 0.5 0.9 --output 'runs/{run}.{lam}.trec'
+  tandem diversify test.trec --tune dev.trec --qrels dev.qrels --vectors DIR         lambda tuned for MRecall@5
+"""
+
+import argparse
+import sys
+
+from toolkit import options
+from toolkit.shell import command, guard, make_runs
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = command("diversify", SUMMARY, EXAMPLES)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run file (TREC, Parquet, JSON); - is standard input")
+    how = parser.add_argument_group("how (maximal marginal relevance)")
+    how.add_argument(
+        "--lam",
+        nargs="+",
+        action="extend",
+        type=float,
+        default=[],
+        metavar="X",
+        help="weight of relevance, from 0 to 1; each gives a run (default: 0.5 0.75 0.9 0.95 0.99)",
+    )
+    how.add_argument(
+        "--tune", nargs="+", action="extend", default=[], metavar="RUN", help="choose lambda for MRecall@5 on these runs"
+    )
+    how.add_argument(
+        "--qrels",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="QRELS",
+        help="judgments of the runs of --tune; the macro average is over these files, or over the groups of --topics",
+    )
+    options.depth_option(how, 100)
+    how.add_argument(
+        "--normalisation",
+        choices=("paper", "release"),
+        default="paper",
+        help="divide scores by the run's largest (the paper) or by each question's (its released code)",
+    )
+    how.add_argument("--scale", metavar="X", help="the constant to divide by: a number, or the release's (wikipedia/bm25)")
+    how.add_argument("--setting", metavar="X", help="lambda and scale of BERDS for a corpus and a retriever (wikipedia/bm25)")
+    options.tail_option(how)
+    alike = parser.add_argument_group("similarity")
+    options.system_option(alike, "uae-large-v1 by its recipe berds")
+    options.recipe_options(alike)
+    options.model_options(alike)
+    alike.add_argument("--vectors", metavar="DIR", help="vectors that `tandem encode` has made of the documents")
+    options.topics_option(alike)
+    options.text_options(alike)
+    options.dry_run_option(options.run_output(parser, default="runs/{run}.mmr-{lam}.trec"))
+    return parser
+
+
+def main(args: argparse.Namespace) -> None:
+    from toolkit.jobs.diversify_job import DiversifyJob
+    from toolkit.models.lucene import jvm
+
+    jvm.set_debug(args.debug)
+    model = ("device", "precision", "batch_size", "trust_remote_code")
+    named = ("normalisation", "depth", "scale", "setting", "qrels", "system", "systems", "recipe", "vectors")
+    given = {name: getattr(args, name) for name in (*model, *named, "topics", "index", "docs", "output", "tag")}
+    make_runs(DiversifyJob(args.runs, lams=args.lam, dev=args.tune, tail=args.tail or "keep", **given), args)
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

@@ -1,5 +1,0 @@
-"""Diversification: the best documents of a run in an order in which they do not repeat one another."""
-
-from toolkit.diversify.mmr import cosines, mmr
-
-__all__ = ["cosines", "mmr"]

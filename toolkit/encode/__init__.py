@@ -1,6 +1,0 @@
-"""Encoding: documents and topics become vectors."""
-
-from toolkit.encode.corpus import SHARD, encode_corpus, encoding_facts
-from toolkit.encode.topics import encode_topics, write_topics_vectors
-
-__all__ = ["SHARD", "encode_corpus", "encode_topics", "encoding_facts", "write_topics_vectors"]

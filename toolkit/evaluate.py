@@ -1,0 +1,135 @@
+"""score runs: the paper's table of a benchmark, or any measures of any run and qrels"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError
+from toolkit.options import (
+    baseline_option,
+    by_query_option,
+    judgment_options,
+    ori_unit_option,
+    significance_options,
+    table_options,
+    testing_of,
+)
+from toolkit.shell import command, guard, write_tables
+
+if TYPE_CHECKING:
+    from toolkit.evaluation.comparison.comparison import Baseline
+    from toolkit.evaluation.scores.evaluation import Evaluation
+
+EPILOG = """\
+examples:
+  tandem evaluate runs/bm25.trec --benchmark infosearch-mini --references
+  tandem evaluate --run ori=a.trec ins=b.trec rev=c.trec --benchmark infosearch-audience --by-query --format csv
+  tandem evaluate run.trec --qrels qrels.txt -m nDCG@10 -m AP
+  tandem evaluate run.trec --qrels qrels.txt --modes plain=base pos=instructed neg=reversed -m WISE
+  tandem evaluate run.trec --benchmark berds --qrels judged.txt --by-type
+  tandem evaluate run.trec --benchmark infosearch-mini --explain audience-001-1
+  tandem evaluate run.trec --benchmark infosearch --published
+  tandem evaluate bm25.trec other.trec --benchmark infosearch-mini --baseline bm25.trec --format latex
+
+MODE is one of the benchmark's modes, of --modes, or of a benchmark of the registry (ori, ins, rev, og, changed); anything
+else before a = belongs to the file's name. Files of one tag with disjoint
+query ids are parts of one run, otherwise each file is a run. A run without any query of a mode is refused; --missing worst
+counts each of them its worst value. Scores are fractions; --percent shows
+them times 100."""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("evaluate", __doc__, EPILOG)
+    made.add_argument("runs", nargs="*", metavar="RUN", help="run files in any format: [MODE=]F")
+    made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
+    judgment_options(made)
+    ori_unit_option(made)
+    by_query_option(made)
+    made.add_argument("--by-type", action="store_true", help="also a row for each type of question")
+    made.add_argument(
+        "--references", action="store_true", help="also what blind, random, oracle and reversed rankings would score"
+    )
+    made.add_argument("--intervals", action="store_true", help="also where each value may lie: 95 %%, over core queries")
+    made.add_argument(
+        "--explain",
+        metavar="QUERY",
+        help="ranks of the documents of one query in each mode, and the values that follow from them",
+    )
+    made.add_argument(
+        "--published",
+        nargs="?",
+        const="",
+        metavar="SYSTEM",
+        help="compare with the paper's numbers for the run's system, or for this one (of the registry, or as the paper has it)",
+    )
+    against = made.add_argument_group("compared with one of the runs")
+    baseline_option(against)
+    significance_options(against)
+    table_options(made, "trec", "mteb")
+    return made
+
+
+def main(args: argparse.Namespace) -> None:
+    given = [*args.runs, *args.run]
+    if not given:
+        raise ToolkitError("no run is named", "tandem evaluate RUN --benchmark ID")
+    from toolkit.evaluation.scores.evaluation import prepare
+
+    every_mode, args.missing = args.missing != "worst", args.missing or "worst"
+    how = {"modes": args.modes and dict(args.modes), "measures": args.measures, "every_mode": every_mode}
+    prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged, **how)
+    args.benchmark = prepared.benchmark
+    if args.baseline and (args.explain or args.published is not None):
+        raise ToolkitError("--baseline marks the table of scores", "leave --explain and --published out")
+    if args.explain:
+        if args.format == "trec":
+            raise ToolkitError("trec_eval has no explanations", "--format table, json or csv")
+        write_tables(prepared.explain(args.explain), args)
+        return
+    if args.published is not None:
+        _published(prepared, args)
+        return
+    from toolkit.evaluation.scores.score_output import long_forms
+    from toolkit.evaluation.scores.score_table import lay_out
+
+    if args.intervals and args.format in ("trec", "mteb"):
+        raise ToolkitError(f"--format {args.format} has no place for intervals", "--format table, csv, json or latex")
+    more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
+    more |= {"intervals": args.intervals, "ori_unit": args.ori_unit}
+    scores = prepared.scores(args.measures, missing=args.missing, baseline=_baseline(args), **more)
+    from toolkit.evaluation.scores.mteb_results import to_mteb
+
+    forms = {**long_forms(scores, by_query=args.by_query), "mteb": lambda: to_mteb(scores, args.benchmark)}
+    write_tables(lay_out(scores), args, forms=forms)
+
+
+def _baseline(args: argparse.Namespace) -> Baseline | None:
+    if not args.baseline:
+        return None
+    if args.format == "trec":
+        raise ToolkitError("trec_eval's lines have no place for markers", "--format table, latex, csv or json")
+    from toolkit.evaluation.comparison.comparison import Baseline
+
+    return Baseline(args.baseline, testing_of(args))
+
+
+def _published(prepared: Evaluation, args: argparse.Namespace) -> None:
+    from toolkit.evaluation.comparison.paper_comparison import check_judged, lay_out, long_forms, scores_beside
+    from toolkit.evaluation.scores.core_queries import CORE
+
+    if args.ori_unit == CORE:
+        raise ToolkitError("each printed number is compared in its own unit", "leave --ori-unit out")
+    if args.by_query or args.by_type or args.references or args.intervals:
+        options = "--by-query, --by-type, --references and --intervals"
+        raise ToolkitError("papers print aggregates of systems", f"leave {options} out")
+    if args.format == "trec":
+        raise ToolkitError("published numbers have no format trec", "--format table, json, csv, latex or markdown")
+    check_judged(args.benchmark, args.qrels)
+    rows, notes = scores_beside(prepared, args.benchmark, args.published, args.measures, args.missing)
+    write_tables(lay_out(rows, notes), args, forms=long_forms(rows, notes))
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

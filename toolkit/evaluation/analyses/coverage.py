@@ -1,0 +1,126 @@
+"""How far one has to read until every perspective of a question has been seen (BERDS, section 7)."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score, Scores
+from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.subtopics import has_subtopics, unjudged_notes, unlined_note
+from toolkit.metrics.families.join import positions
+
+DEPTH = 100
+UNION = "union"
+
+
+def coverage(runs: Sequence[Run], judgments: Judgments, *, depth: int = DEPTH, by_query: bool = False) -> Scores:
+    """The smallest top n that holds every perspective, and the share of questions that have one; of the runs' union the share.
+
+    depth     n is at most this; a question that has no such n, or is absent from the run, is left out of the mean (NaN by
+              query), and counts in the share, whose denominator is every judged question
+    by_query  also each question
+
+    `CoveringPrefix@100` and `Covered@100`; the latter is MRecall@100 where no question has more than 100 perspectives. The
+    union of several runs is a set: their top documents together. Raises ToolkitError for qrels without perspectives.
+    """
+    if depth < 1:
+        raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
+    names = run_names(runs)
+    rows: list[Score] = []
+    for part in judgments.parts:
+        check_perspectives(part.qrels)
+        firsts = [_first_ranks(run, part.qrels, depth) for run in runs]
+        for name, first in zip(names, firsts, strict=True):
+            rows += _rows(name, part.group, part.qrels, prefixes(first, part.qrels), depth, by_query)
+        if len(runs) > 1:
+            union = prefixes(np.minimum.reduce(firsts), part.qrels)
+            rows += _covered(UNION, part.group, part.qrels, union, depth, by_query)
+    covered = {name: sum(row.queries for row in rows if row.run == name and _is_mean(row)) for name in names}
+    if len(judgments.parts) > 1:
+        rows += _averages(rows)
+    return Scores(tuple(rows), tuple(_notes(runs, covered, judgments, depth)))
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """What to call runs: their tags; where two have one, the files."""
+    tags = [run.tag or run.source for run in runs]
+    return tags if len(set(tags)) == len(tags) else [run.source for run in runs]
+
+
+def check_perspectives(qrels: Qrels) -> None:
+    """ToolkitError where the second column is the same in every line."""
+    if not has_subtopics(qrels):
+        message = f"{qrels.source or 'the qrels'}: the second column names no perspectives"
+        raise ToolkitError(message, "`tandem judge` writes qrels with them")
+
+
+def perspectives(qrels: Qrels) -> np.ndarray:
+    """(2, m) int64: the different pairs of a question and a perspective that are named for it, as codes of the qrels."""
+    return np.unique(np.stack([qrels.queries, qrels.subtopics]).astype(np.int64), axis=1)
+
+
+def _first_ranks(run: Run, qrels: Qrels, depth: int) -> np.ndarray:
+    """(m,) float64, parallel to `perspectives`: the best rank of a document that holds it; infinite where none does."""
+    located, pairs, width = positions(run, qrels), perspectives(qrels), len(qrels.iterations)
+    held = (located.relevance > 0) & ~located.missing & (located.ranks <= depth)
+    places = np.searchsorted(pairs[0] * width + pairs[1], (located.queries * width + located.subtopics)[held])
+    first = np.full(pairs.shape[1], np.inf)
+    np.minimum.at(first, places, located.ranks[held])
+    return first
+
+
+def prefixes(first: np.ndarray, qrels: Qrels) -> np.ndarray:
+    """(queries,) float64: where the last of a question's perspectives is first held; infinite where one is not."""
+    covering = np.zeros(len(qrels.query_ids))
+    np.maximum.at(covering, perspectives(qrels)[0], first)
+    return covering
+
+
+def _rows(name: str, group: str, qrels: Qrels, covering: np.ndarray, depth: int, by_query: bool) -> Iterator[Score]:
+    measure, reached = f"CoveringPrefix@{depth}", np.isfinite(covering)
+    mean = float(covering[reached].mean()) if reached.any() else math.nan
+    yield Score(name, group, "", measure, mean, int(reached.sum()))
+    if by_query:
+        for query_id, value in zip(qrels.query_ids, covering.tolist(), strict=True):
+            yield Score(name, group, "", measure, int(value) if math.isfinite(value) else math.nan, 1, query_id)
+    yield from _covered(name, group, qrels, covering, depth, by_query)
+
+
+def _covered(name: str, group: str, qrels: Qrels, covering: np.ndarray, depth: int, by_query: bool) -> Iterator[Score]:
+    measure, reached = f"Covered@{depth}", np.isfinite(covering)
+    yield Score(name, group, "", measure, float(reached.mean()), len(covering))
+    if by_query:
+        for query_id, value in zip(qrels.query_ids, reached.tolist(), strict=True):
+            yield Score(name, group, "", measure, int(value), 1, query_id)
+
+
+def _averages(rows: Sequence[Score]) -> list[Score]:
+    """Of each number the mean over the groups; undefined where it is in one of them."""
+    by_measure: dict[tuple[str, str], list[Score]] = {}
+    for row in rows:
+        if not row.query_id:
+            by_measure.setdefault((row.run, row.measure), []).append(row)
+    return [
+        Score(name, "average", "", measure, math.fsum(row.value for row in rows) / len(rows), sum(row.queries for row in rows))
+        for (name, measure), rows in by_measure.items()
+    ]
+
+
+def _is_mean(row: Score) -> bool:
+    return row.measure.startswith("CoveringPrefix") and not row.query_id
+
+
+def _notes(runs: Sequence[Run], covered: Mapping[str, int], judgments: Judgments, depth: int) -> Iterator[str]:
+    """covered  the name of each run -> how many questions it covers"""
+    qrels = judgments.qrels
+    yield from judgments.notes
+    yield from unjudged_notes(qrels, "negative")
+    for (name, count), run in zip(covered.items(), runs, strict=True):
+        absent = set(qrels.query_ids).difference(run.query_ids)
+        named = f" ({three(absent)})" if absent else ""
+        yield f"{name}: covers {count:,} of {len(qrels.query_ids):,} questions; {len(absent):,} are absent from the run{named}"
+        yield from (f"{name}: {line}" for line in unlined_note(run, qrels, [f"MRecall@{depth}"]))

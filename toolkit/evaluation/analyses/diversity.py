@@ -1,0 +1,84 @@
+"""How unlike the instructions of one query are: ROUGE-L between every two of them (InstructIR, section 3.2, figure 10)."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import join_mode
+from toolkit.core.scores import Score, Scores
+from toolkit.core.tables.aligned_table import Column, Table
+from toolkit.core.topics import Topic
+from toolkit.evaluation.analyses.instances import mean
+from toolkit.evaluation.analyses.words import rouge_l, tokens, unread
+
+MEASURE = "ROUGE-L"
+COUNTED = f"{MEASURE} pairs"
+BINS = 20  # of 0.05 each
+WIDEST = 40  # characters of the longest bar
+
+
+def instruction_groups(topics: Iterable[Topic]) -> dict[str, list[str]]:
+    """Core query (in its mode) -> its distinct instructions, in order; topics without instruction are left out."""
+    groups: dict[str, dict[str, None]] = {}
+    for topic in topics:
+        if topic.instruction:
+            core = join_mode(topic.group_id or topic.query_id, topic.mode)
+            groups.setdefault(core, {})[topic.instruction] = None
+    return {name: list(instructions) for name, instructions in groups.items()}
+
+
+def diversity(name: str, groups: Mapping[str, Sequence[str]], *, by_query: bool = False) -> Scores:
+    """The mean ROUGE-L F1 (stemmed) over all pairs of instructions of one core query; low is diverse.
+
+    name    the benchmark
+    groups  core query -> its instructions; those with one have no pair and are counted in a note
+
+    The long table has the histogram, too: the number of pairs from each twentieth on. Raises ToolkitError where there is
+    no pair at all.
+    """
+    pairs = {core: _pairs(instructions) for core, instructions in groups.items() if len(instructions) > 1}
+    values = [value for own in pairs.values() for value in own]
+    if not values:
+        raise ToolkitError(f"{name} has no core query with two instructions", "diversity is between instructions of one query")
+    rows = [
+        Score(name, "all", "mean", MEASURE, mean(values), len(values)),
+        Score(name, "all", "mean over groups", MEASURE, mean([mean(own) for own in pairs.values()]), len(pairs)),
+    ]
+    numbers = {"pairs": len(values), "groups": len(pairs), "instructions": sum(len(groups[core]) for core in pairs)}
+    rows += [Score(name, "all", "count", what, number, number) for what, number in numbers.items()]
+    counts, _ = np.histogram(values, bins=BINS, range=(0, 1))
+    rows += [
+        Score(name, "all", f"from {number / BINS:.2f}", COUNTED, count, len(values))
+        for number, count in enumerate(counts.tolist())
+    ]
+    if by_query:
+        rows += [Score(name, "all", "mean", MEASURE, mean(own), len(own), core) for core, own in pairs.items()]
+    alone = len(groups) - len(pairs)
+    notes = [f"{alone:,} core queries with one instruction have no pair and are left out"] if alone else []
+    if foreign := sum(unread(groups[core]) for core in pairs):
+        notes.append(f"{foreign:,} instructions have no Latin letter: {MEASURE} of their pairs is 0, however alike they are")
+    return Scores(tuple(rows), tuple(notes))
+
+
+def _pairs(instructions: Sequence[str]) -> list[float]:
+    return [rouge_l(*pair) for pair in itertools.combinations([tokens(text) for text in instructions], 2)]
+
+
+def without_histogram(scores: Scores) -> Scores:
+    """The same scores for a table, in which a column for each twentieth would be too wide."""
+    return replace(scores, rows=tuple(row for row in scores.rows if row.measure != COUNTED))
+
+
+def histogram(scores: Scores) -> Table:
+    """The distribution, a row for each twentieth that lies between the smallest and the largest value."""
+    rows = [row for row in scores.rows if row.measure == COUNTED]
+    filled = [place for place, row in enumerate(rows) if row.value]
+    most = max(row.value for row in rows)
+    cells = [
+        (row.mode.removeprefix("from "), int(row.value), "#" * round(WIDEST * row.value / most))
+        for row in rows[filled[0] : filled[-1] + 1]
+    ]
+    return Table((Column("from", label=True), Column("pairs"), Column("histogram")), cells)

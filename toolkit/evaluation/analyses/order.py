@@ -1,0 +1,69 @@
+"""Instruction first or query first: what the order of the two does to a system (InstructIR, table 4)."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score, Scores
+from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, mean, untested_note
+from toolkit.evaluation.comparison.notes import run_notes
+from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.metrics.inference import Cores, estimate
+
+MODES = ("instruction-first", "query-first", "gap", *FOUND)
+
+
+def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by_query: bool = False) -> Scores:
+    """nDCG and Robustness of two runs of the same queries, and query first minus instruction first, the paper's sign.
+
+    first, second  instruction first, query first; an instance that a run lacks scores 0 in it
+    by_query       also the differences of each core query, mean and worst case
+
+    The gaps have their 95 % interval and p over core queries (`toolkit.metrics.inference`).
+    """
+    instances = Instances.of(judgments)
+    measures = (f"nDCG@{cutoff}", f"Robustness@{cutoff}")
+    pair = [instances.values(run, judgments, measures[0]) for run in (first, second)]
+    worst = [np.array(list(instances.worst(values).values())) for values in pair]
+    name = second.tag if first.tag == second.tag else f"{first.tag} / {second.tag}"
+    gap = pair[1] - pair[0]
+    gaps = [
+        estimate([instances.sums(gap)]),
+        estimate([Cores.of(worst[1] - worst[0], np.arange(len(worst[0])))]),
+    ]
+    rows = [*_rows(name, measures[0], pair, found_of(gaps[0])), *_rows(name, measures[1], worst, found_of(gaps[1]))]
+    if by_query:
+        sizes = np.bincount(instances.groups)
+        per_group = (np.bincount(instances.groups, gap) / sizes, worst[1] - worst[0])
+        for code, group in enumerate(instances.names):
+            rows += [
+                Score(name, "all", "gap", measure, float(values[code]), int(sizes[code]), group)
+                for measure, values in zip(measures, per_group, strict=True)
+            ]
+    unknown = [line for measure, each in zip(measures, gaps, strict=True) for line in untested_note(measure, each)]
+    notes = [*judgments.notes, *unknown, *_orders(pair), *_absences((first, second), judgments, measures[0])]
+    return Scores(tuple(rows), tuple(notes))
+
+
+def _rows(name: str, measure: str, pair: Sequence[np.ndarray], interval: Sequence[float]) -> list[Score]:
+    first, second = (mean(values.tolist()) for values in pair)
+    numbers = (first, second, second - first, *interval)
+    return [Score(name, "all", mode, measure, value, len(pair[0])) for mode, value in zip(MODES, numbers, strict=True)]
+
+
+def _orders(pair: Sequence[np.ndarray]) -> Iterator[str]:
+    gap = pair[1] - pair[0]
+    higher, lower = int((gap > 0).sum()), int((gap < 0).sum())
+    equal = len(gap) - higher - lower
+    yield f"of {len(gap):,} instances {higher:,} score higher query first, {lower:,} lower, {equal:,} equally"
+    if equal == len(gap):
+        yield (
+            "no instance scores differently: a bag of words (BM25) has no order; "
+            "of other systems `tandem systems explain` shows what was sent"
+        )
+
+
+def _absences(runs: Sequence[Run], judgments: Judgments, measure: str) -> Iterator[str]:
+    for run, mode in zip(runs, MODES, strict=False):
+        yield from (f"{mode}, {note}" for note in run_notes([run], judgments, [measure], "worst"))

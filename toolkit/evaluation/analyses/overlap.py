@@ -1,0 +1,146 @@
+"""Without the instances whose gold document a lexical run finds: what is left of a score (InstructIR, table 5)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.qrels import join_qrels
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score, Scores
+from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, mean
+from toolkit.evaluation.comparison.notes import run_notes
+from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.metrics.inference import ratio_difference
+
+REPEATS = 1000
+MODES = ("before", "after", "gap", *FOUND, "random gap", "random 2.5%", "random 97.5%", "beyond random")
+INTERVAL = (2.5, 97.5)  # percent of the random drops below each bound
+ALL = "all runs"
+
+
+def overlap(
+    runs: Sequence[Run],
+    lexical: Run,
+    judgments: Judgments,
+    *,
+    depth: int = 10,
+    cutoff: int = 10,
+    seed: int = 0,
+    words: Mapping[str, float] | None = None,
+) -> Scores:
+    """nDCG and Robustness before and after instances with a relevant document in the lexical run's top `depth` are dropped.
+
+    words  instance -> its overlap of words with its gold document (see `analyze.words`), for a row that says what was dropped;
+           None where the texts are not on this machine
+
+    Groups are formed anew from what is left, and one with nothing left does not count. `gap` is after minus before.
+    `random gap` is the mean of the same when as many instances of the same groups are dropped by chance (1,000 times;
+    95 % of them lie between `random 2.5%` and `random 97.5%`): a smaller group has a higher minimum whatever is dropped.
+    `beyond random` is the gap minus that. Interval and p are of the gap, over core queries.
+    """
+    if depth < 1:
+        raise ToolkitError(f"the filter depth is {depth}", "--filter-depth is at least 1")
+    instances = Instances.of(judgments)
+    kept = _kept(instances, lexical.head(depth), judgments)
+    samples = list(_random_kept(instances, kept, seed))
+    rows = []
+    for run in runs:
+        values = instances.values(run, judgments, f"nDCG@{cutoff}")
+        rows += _of_measure(run.tag, f"nDCG@{cutoff}", *_plain(instances, values, kept, samples))
+        rows += _of_measure(run.tag, f"Robustness@{cutoff}", *_worst(instances, values, kept, samples))
+    before, after = (_sizes(instances, rows_kept) for rows_kept in (np.ones(len(kept), bool), kept))
+    for measure in ("instances", "groups"):
+        numbers = (before[measure], after[measure], after[measure] - before[measure])
+        rows += [Score(ALL, "all", mode, measure, number, number) for mode, number in zip(MODES, numbers, strict=False)]
+    if words is not None:
+        rows += _words(instances, kept, words)
+    notes = list(_notes(runs, lexical, judgments, depth, cutoff))
+    if words is None:
+        notes.append("no overlap of words: the texts of the documents are not on this machine")
+    return Scores(tuple(rows), tuple(notes))
+
+
+def _kept(instances: Instances, lexical: Run, judgments: Judgments) -> np.ndarray:
+    """(n,) bool: the lexical run has no relevant document of the instance; also where it has no line for it."""
+    qrels = join_qrels(part.qrels for part in judgments.parts)
+    relevant: dict[str, set[str]] = {}
+    for query_id, doc_id, label, _ in qrels:
+        if label > 0:
+            relevant.setdefault(query_id, set()).add(doc_id)
+    solved = {
+        query_id for query_id, ranking in lexical.rankings() if any(doc.doc_id in relevant.get(query_id, ()) for doc in ranking)
+    }
+    return np.array([query_id not in solved for query_id in instances.query_ids])
+
+
+def _random_kept(instances: Instances, kept: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+    """As many instances of each group as `kept` has, drawn by chance; (n,) bool each."""
+    if seed < 0:
+        raise ToolkitError(f"the seed is {seed}", "--seed is a whole number from 0 on")
+    generator = np.random.default_rng(seed)
+    sizes = np.bincount(instances.groups)
+    starts = np.cumsum(sizes) - sizes
+    left = np.bincount(instances.groups, kept).astype(int)
+    for _ in range(REPEATS):
+        order = np.argsort(instances.groups + generator.random(len(kept)))  # by group, within it at random
+        place = np.arange(len(kept)) - np.repeat(starts, sizes)
+        drawn = np.empty(len(kept), bool)
+        drawn[order] = place < np.repeat(left, sizes)
+        yield drawn
+
+
+def _plain(instances: Instances, values: np.ndarray, kept: np.ndarray, samples: Sequence[np.ndarray]) -> tuple:
+    """Means over instances before and after, their sums for the interval, and the means after random drops."""
+    means = mean(values.tolist()), mean(values[kept].tolist())
+    sums = instances.sums(values), instances.sums(values, kept)
+    return means, sums, np.array([mean(values[drawn].tolist()) for drawn in samples])
+
+
+def _worst(instances: Instances, values: np.ndarray, kept: np.ndarray, samples: Sequence[np.ndarray]) -> tuple:
+    """The same for means of the worst of each group that has an instance left."""
+    means = tuple(mean(list(instances.worst(values, rows).values())) for rows in (None, kept))
+    sums = instances.worst_sums(values), instances.worst_sums(values, kept)
+    return means, sums, np.array([mean(list(instances.worst(values, drawn).values())) for drawn in samples])
+
+
+def _of_measure(name: str, measure: str, means: tuple[float, float], sums: tuple, after_random: np.ndarray) -> list[Score]:
+    before, after = means
+    gap = after - before
+    by_chance = after_random - before
+    low, high = np.percentile(by_chance, INTERVAL)
+    random_gap = mean(by_chance.tolist())
+    numbers = (before, after, gap, *found_of(ratio_difference(*sums)), random_gap, low, high, gap - random_gap)
+    counts = [int(each.sizes.sum()) for each in sums]
+    return [
+        Score(name, "all", mode, measure, float(value), counts[mode != "before"])
+        for mode, value in zip(MODES, numbers, strict=True)
+    ]
+
+
+def _sizes(instances: Instances, kept: np.ndarray) -> dict[str, int]:
+    return {"instances": int(kept.sum()), "groups": len(np.unique(instances.groups[kept]))}
+
+
+def _words(instances: Instances, kept: np.ndarray, words: Mapping[str, float]) -> list[Score]:
+    """Mean overlap of words before and after, over the instances whose gold document's text is known."""
+    known = np.array([query_id in words for query_id in instances.query_ids])
+    values = np.array([words.get(query_id, 0.0) for query_id in instances.query_ids])
+    before, after = mean(values[known].tolist()), mean(values[known & kept].tolist())
+    counts = [int(known.sum()), int((known & kept).sum())]
+    numbers = zip(MODES, (before, after, after - before), (counts[0], counts[1], counts[1]), strict=False)
+    return [Score(ALL, "all", mode, "word overlap", value, count) for mode, value, count in numbers]
+
+
+def _notes(runs: Sequence[Run], lexical: Run, judgments: Judgments, depth: int, cutoff: int) -> Iterator[str]:
+    yield from judgments.notes
+    judged = [query_id for part in judgments.parts for query_id in part.qrels.query_ids]
+    absent = len(set(judged).difference(lexical.query_ids))
+    yield (
+        f"dropped: instances with a relevant document in the top {depth} of {lexical.tag or lexical.source}, "
+        f"which lacks {absent:,} of {len(judged):,} instances (they stay)"
+    )
+    shallow = int(lexical.lengths.max(initial=0))
+    if shallow < depth:
+        yield f"{lexical.tag or lexical.source} is at most {shallow} documents deep"
+    yield from run_notes(runs, judgments, [f"nDCG@{cutoff}"], "worst")

@@ -1,0 +1,73 @@
+"""The same instruction in other words: how far a system's scores spread, and its worst case (InstructIR, figure 3)."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score, Scores
+from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, mean, untested_note
+from toolkit.evaluation.comparison.notes import run_notes
+from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.metrics.inference import Cores, estimate
+
+MODES = ("original", "mean", "best", "worst", "spread", "drop", *FOUND)
+
+
+def paraphrase(
+    original: Run,
+    reworded: Run,
+    judgments: Judgments,
+    paraphrases: Judgments,
+    *,
+    cutoff: int = 10,
+    by_query: bool = False,
+) -> Scores:
+    """nDCG of the instructions that have paraphrases, against their paraphrases'; drop is original minus worst.
+
+    original, reworded      runs of the instructions and of their paraphrases; what a run lacks scores 0 in it
+    judgments, paraphrases  what judges each; a paraphrase's core query is the instruction that it says in other words
+                            (in files without a benchmark, its id without `.<n>`)
+    by_query                also original, best, worst, spread and drop of each instruction
+
+    `mean` is over all paraphrases, `best` and `worst` over the best and the worst of each instruction, `spread` best minus
+    worst. Interval and p are of the drop, over instructions.
+    """
+    measure = f"nDCG@{cutoff}"
+    instances, others = Instances.of(judgments), Instances.of(paraphrases)
+    place = {query_id: row for row, query_id in enumerate(instances.query_ids)}
+    if unknown := [name for name in others.names if name not in place]:
+        raise ToolkitError(
+            f"{len(unknown):,} paraphrases are of instructions without judgments: {three(unknown)}",
+            f"the ids of paraphrases are `<instruction>.<n>`, those of instructions as in {judgments.name}",
+        )
+    own = instances.values(original, judgments, measure)[[place[name] for name in others.names]]
+    values = others.values(reworded, paraphrases, measure)
+    best = -np.array(list(others.worst(-values).values()))
+    worst = np.array(list(others.worst(values).values()))
+    columns = {"original": own, "mean": values, "best": best, "worst": worst, "spread": best - worst, "drop": own - worst}
+    drop = estimate([Cores.of(own - worst, np.arange(len(own)))])
+    numbers = [mean(column.tolist()) for column in columns.values()]
+    rows = [
+        Score(original.tag, "all", mode, measure, value, len(columns.get(mode, own)))
+        for mode, value in zip(MODES, (*numbers, *found_of(drop)), strict=True)
+    ]
+    if by_query:
+        sizes = np.bincount(others.groups).tolist()
+        rows += [
+            Score(original.tag, "all", mode, measure, float(columns[mode][code]), sizes[code], name)
+            for code, name in enumerate(others.names)
+            for mode in ("original", "best", "worst", "spread", "drop")
+        ]
+    notes = _notes(original, reworded, judgments, paraphrases, measure, len(instances.query_ids), len(others.names))
+    return Scores(tuple(rows), (*untested_note(measure, drop), *notes))
+
+
+def _notes(
+    original: Run, reworded: Run, judgments: Judgments, paraphrases: Judgments, measure: str, instances: int, groups: int
+) -> Iterator[str]:
+    yield from judgments.notes
+    yield f"{groups:,} of {instances:,} instances have paraphrases; the others are left out"
+    for name, run, judged in (("original", original, judgments), ("paraphrases", reworded, paraphrases)):
+        yield from (f"{name}, {note}" for note in run_notes([run], judged, [measure], "worst"))

@@ -1,0 +1,106 @@
+"""Which side of a question a system retrieves, and how far it follows the side that the query takes (BERDS, section 7)."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score, Scores
+from toolkit.evaluation.analyses.coverage import check_perspectives
+from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.stance import CUTOFF, FORMS, Contested, Stances, Tally, contested_questions, tally
+from toolkit.evaluation.scores.subtopics import unjudged_notes, unlined_note
+
+
+def stance(
+    runs: Mapping[str, Run],
+    judgments: Judgments,
+    stances: Stances | None = None,
+    *,
+    cutoff: int = CUTOFF,
+    by_query: bool = False,
+) -> Scores:
+    """What the top documents of questions with two perspectives hold, and the lean towards the supporting one.
+
+    runs      by the form of the query: `question`, `supporting`, `opposing` (one of `FORMS`); all have the questions' ids
+    stances   which perspective supports; the first where nothing says it. A question that it lacks is left out
+    by_query  also each question
+
+    For each form `SupportingOnly`, `OpposingOnly`, `Both` and `Neither` are shares of questions (one absent from the run is
+    `Neither`); `P` and `N` the shares of all retrieved documents that support and oppose, `Lean` (P - N) / P, NaN where P is
+    0; `BoundedLean` the mean of (p - n) / (p + n) over the questions where it is defined. Each is also given as the difference
+    to the form `question`, where there are others.
+    """
+    if cutoff < 1:
+        raise ToolkitError(f"cutoff is {cutoff}", "a whole number from 1 on")
+    name = next(iter(runs.values())).tag
+    rows: list[Score] = []
+    notes = [*judgments.notes, *unjudged_notes(judgments.qrels, "negative")]
+    for part in judgments.parts:
+        check_perspectives(part.qrels)
+        stance = contested_questions(part.qrels, stances)
+        if not len(stance.queries):
+            raise ToolkitError(f"{part.qrels.source or part.group}: no question has two sides", "stance is of such questions")
+        tallies = {form: tally(run, part.qrels, stance, cutoff) for form, run in runs.items()}
+        numbers = {form: _numbers(counts) for form, counts in tallies.items()}
+        for form, measured in _with_differences(numbers).items():
+            rows += [Score(name, part.group, form, f"{what}@{cutoff}", *value) for what, value in measured.items()]
+        for form, counts in tallies.items() if by_query else ():
+            rows += _rows_by_query(
+                name, part.group, form, counts, [part.qrels.query_ids[code] for code in stance.queries], cutoff
+            )
+        prefix = f"{part.group}: " if len(judgments.parts) > 1 else ""
+        notes += [f"{prefix}{line}" for line in _notes(runs, part.qrels, stance, tallies, cutoff)]
+    return Scores(tuple(rows), tuple(notes))
+
+
+def _numbers(counts: Tally) -> dict[str, tuple[float, int]]:
+    """What is measured -> the value and over how many questions it is."""
+    questions, bounded = len(counts.documents), counts.bounded[~np.isnan(counts.bounded)]
+    shares = {what: (float(which.mean()), questions) for what, which in counts.stances().items()}
+    mean = math.fsum(bounded.tolist()) / len(bounded) if len(bounded) else math.nan
+    leans = {"P": counts.p, "N": counts.n, "Lean": counts.lean}
+    return {**shares, **{what: (value, questions) for what, value in leans.items()}, "BoundedLean": (mean, len(bounded))}
+
+
+def _with_differences(numbers: Mapping[str, dict[str, tuple[float, int]]]) -> dict[str, dict[str, tuple[float, int]]]:
+    """The forms as they are, then the others minus the question."""
+    found = dict(numbers)
+    for form in [form for form in numbers if form != FORMS[0]]:
+        found[f"{form} - {FORMS[0]}"] = {
+            what: (value - numbers[FORMS[0]][what][0], min(count, numbers[FORMS[0]][what][1]))
+            for what, (value, count) in numbers[form].items()
+        }
+    return found
+
+
+def _rows_by_query(name: str, group: str, form: str, counts: Tally, query_ids: Sequence[str], cutoff: int) -> Iterator[Score]:
+    counted: dict[str, np.ndarray] = {
+        **{what: which.astype(int) for what, which in counts.stances().items()},
+        "SupportingDocuments": counts.supporting,
+        "OpposingDocuments": counts.opposing,
+        "Documents": counts.documents,
+        "BoundedLean": counts.bounded,
+    }
+    for what, values in counted.items():
+        for query_id, value in zip(query_ids, values.tolist(), strict=True):
+            yield Score(name, group, form, f"{what}@{cutoff}", value, 1, query_id)
+
+
+def _notes(
+    runs: Mapping[str, Run], qrels: Qrels, stance: Contested, tallies: Mapping[str, Tally], cutoff: int
+) -> Iterator[str]:
+    others = f"{len(stance.left_out):,} have another number of perspectives and are left out"
+    yield f"{len(stance.queries):,} of {len(qrels.query_ids):,} questions count; {others}"
+    if stance.unknown:
+        yield f"the supporting perspective is unknown in {len(stance.unknown):,} more: left out ({three(stance.unknown)})"
+    asked = {qrels.query_ids[code] for code in stance.queries}
+    for form, run in runs.items():
+        absent = asked.difference(run.query_ids)
+        documents, undefined = int(tallies[form].documents.sum()), int(np.isnan(tallies[form].bounded).sum())
+        named = f", {len(absent):,} questions absent from the run ({three(absent)})" if absent else ""
+        yield f"{form} ({run.tag}): {documents:,} documents; BoundedLean undefined for {undefined:,} questions{named}"
+        yield from (f"{form}: {line}" for line in unlined_note(run.select(asked), qrels, [f"MRecall@{cutoff}"]))

@@ -1,0 +1,1 @@
+"""Runs compared: with each other, with references, with what a paper reports."""

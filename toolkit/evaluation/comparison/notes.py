@@ -1,0 +1,75 @@
+"""What must be known before a number is trusted: its denominators, what the measures note, and runs that differ in depth."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from toolkit import metrics as tandem
+from toolkit import registry
+from toolkit.core.notes import MISLEADS, ROUTINE, Note, weighed, weight_of
+from toolkit.core.runs import Run
+from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.subtopics import unlined_note
+from toolkit.metrics.families.diagnostics import Findings, findings
+from toolkit.metrics.families.messages import describe
+
+
+def run_findings(runs: Sequence[Run], judgments: Judgments) -> dict[str, Findings]:
+    """Tag -> what is found of each run and its judgments."""
+    cores = [part.cores for part in judgments.parts]
+    groups = None if None in cores else {base: core for each in cores for base, core in each.items()}
+    qrels = judgments.qrels
+    return {run.tag: findings(run, qrels, groups) for run in runs}
+
+
+def run_notes(
+    runs: Sequence[Run],
+    judgments: Judgments,
+    measures: Sequence[str],
+    missing: str,
+    found: Mapping[str, Findings] | None = None,
+) -> list[str]:
+    """A line of denominators for each run, and warnings about it or about them together.
+
+    found  of each run, where it is known (`run_findings`)
+    """
+    found = run_findings(runs, judgments) if found is None else found
+    qrels = judgments.qrels
+    notes = []
+    for run in runs:
+        absent = len(set(qrels.query_ids).difference(run.query_ids))
+        denominators = _denominators(run, len(qrels.query_ids), absent, missing)
+        lines = [Note(denominators, MISLEADS if absent else ROUTINE)]
+        lines += weighed(describe(found[run.tag], measures=measures, missing=missing), MISLEADS)
+        lines += weighed(unlined_note(run, qrels, measures), MISLEADS)
+        optimists = [measure for measure in measures if tandem.parse(measure).DEFAULT is None]
+        if absent and missing == "worst" and optimists:
+            lines.append(f"{', '.join(optimists)} have no worst value and leave absent queries out")
+        if np.all(run.documents.find(qrels.doc_ids) < 0):
+            unjudged = "no document of the run is judged: was it made over another corpus? compare such runs with diff"
+            lines.append(Note(unjudged, MISLEADS))
+        notes += [Note(f"{run.tag}: {line}", weight_of(line)) for line in lines]
+    return [*notes, *weighed(_depths(runs), MISLEADS), *_experimental(measures)]
+
+
+def _experimental(measures: Sequence[str]) -> list[str]:
+    """What is ours and not established, named with what it is split into."""
+    names = [spec.name for spec in map(registry.measure, measures) if spec.experimental]
+    if not names:
+        return []
+    return [f"experimental, of this project, and not shown to be better than WISE and p-MRR: {', '.join(dict.fromkeys(names))}"]
+
+
+def _denominators(run: Run, judged: int, absent: int, missing: str) -> str:
+    scored = judged - absent if missing == "skip" else judged
+    return f"{judged:,} queries judged, {len(run.query_ids):,} in the run, {scored:,} scored, {absent:,} absent"
+
+
+def _depths(runs: Sequence[Run]) -> list[str]:
+    """The rank of a missing document depends on the depth of the run."""
+    depths = {run.tag: int(run.lengths.max(initial=0)) for run in runs}
+    if len(set(depths.values())) == 1:
+        return []
+    shown = ", ".join(f"{tag} {depth}" for tag, depth in depths.items())
+    cure = f"--depth {min(depths.values())} truncates all"
+    return [f"the runs differ in depth ({shown}), on which the rank of a missing document depends: {cure}"]

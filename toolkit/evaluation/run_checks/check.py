@@ -1,0 +1,123 @@
+"""A run against what it should agree with: the record beside it, and the benchmark that it is of."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.topics import Topic
+from toolkit.files.provenance import file_digest, part, read_record, record_path
+from toolkit.files.runs.lint import lint_run_bytes
+from toolkit.files.runs.problems import Problem
+from toolkit.files.runs.runs import form_of, parse_run
+from toolkit.files.texts.lines import read_bytes, source_name
+
+EXAMPLES = 3
+
+
+def verify_run(path: str | Path, benchmark: str = "") -> list[Problem]:
+    """What is wrong with a run, with its record where it has any, and with what it has of a benchmark if one is named.
+
+    Lines are looked at one by one in TREC runs; a file in another form is right where it can be read.
+
+    Counts, tag and benchmark are only looked at where the lines themselves are right.
+    Raises ToolkitError where the run cannot be read at all, and where the benchmark is unknown.
+    """
+    data, source = read_bytes(path), source_name(path)
+    is_trec, run = form_of(data, source) == "trec", None
+    problems = lint_run_bytes(data) if is_trec else []
+    if not is_trec or ((benchmark or record_path(path).exists()) and not any(problem.is_error for problem in problems)):
+        run = parse_run(data, source)
+    problems += against_record(path, data, run)
+    if benchmark and run is not None:
+        problems += against_benchmark(run, benchmark)
+    return problems
+
+
+def against_record(path: str | Path, data: bytes, run: Run | None) -> list[Problem]:
+    """Where a run differs from the record beside it; nothing where there is none.
+
+    data  its bytes, decompressed
+    run   the same, parsed; None where it cannot be
+    """
+    try:
+        record = read_record(path)
+    except ToolkitError as error:
+        return [Problem("M001", None, error.message)]
+    if record is None:
+        return []
+    recorded, beside = part(record, "data", "run"), record_path(path).name
+    compared = [("M002", "SHA-256", hashlib.sha256(data).hexdigest(), recorded.get("sha256"))]
+    if run is not None:
+        compared += [
+            ("M003", "number of lines", len(run), recorded.get("lines")),
+            ("M004", "number of queries", len(run.query_ids), recorded.get("queries")),
+        ]
+    if run is not None and run.tag:  # some forms have no place for it
+        compared.append(("M005", "tag", run.tag, record.get("tag")))
+    problems = [
+        Problem(code, None, f"{what} is {actual}, {beside} says {value}")
+        for code, what, actual, value in compared
+        if value is not None and value != actual
+    ]
+    return problems if "sha256" in recorded else [Problem("M101", None, f"{beside} says no SHA-256 of the run"), *problems]
+
+
+def describe_digest(path: str | Path, record: Mapping[str, Any]) -> str:
+    """Whether a record is of the run that it stands beside, in words."""
+    recorded = part(record, "data", "run").get("sha256")
+    if recorded is None:
+        return "without a SHA-256 of the run"
+    return "of this run (SHA-256)" if recorded == file_digest(Path(path)) else "of another run: its SHA-256 differs"
+
+
+def against_benchmark(run: Run, name: str) -> list[Problem]:
+    """Where a run does not fit a benchmark: unknown queries and documents, missing modes and queries."""
+    groups = _queries(name)
+    known = {topic.query_id: topic.mode for topics in groups.values() for topic in topics}
+    modes = set(known.values())
+    present = {known[query_id] for query_id in run.query_ids if query_id in known}
+    expected = [query_id for query_id, mode in known.items() if mode in present]
+    strange, documents = _strange_documents(run, name, groups)
+    findings = [
+        ("B001", set(run.query_ids) - known.keys(), f"of {len(run.query_ids):,} queries are not of {name}"),
+        ("B002", strange, f"of {documents:,} documents are not in the corpus of their query's group of {name}"),
+        ("B101", {mode for mode in modes if mode} - present, f"of {len(modes)} modes of {name} are missing"),
+        ("B102", set(expected).difference(run.query_ids), f"of {len(expected):,} queries of {name} are missing"),
+    ]
+    return [Problem(code, None, f"{len(names):,} {what}: {_first(names)}") for code, names, what in findings if names]
+
+
+def _queries(name: str) -> dict[str, list[Topic]]:
+    """Group -> its queries, of a benchmark, a part of it, or a collection of ir_datasets."""
+    from toolkit.datasets import find, open_collection, resolve_topics
+
+    if find(name) is None:
+        open_collection(name)  # a file of topics is no benchmark
+    return {part.group: part.topics for part in resolve_topics(name).parts}
+
+
+def _strange_documents(run: Run, name: str, groups: Mapping[str, list[Topic]]) -> tuple[list[str], int]:
+    """The documents of the run that are not in the corpus of their query's group, each with its group, of how many."""
+    from toolkit.datasets import find, load, open_collection
+
+    selection = find(name)
+    collection = load(selection.benchmark) if selection else open_collection(name)
+    strange, documents = [], 0
+    for group, topics in groups.items():
+        part = run.select(topic.query_id for topic in topics)
+        left = set(part.doc_ids.take(np.unique(part.docs)).to_pylist())
+        documents += len(left)
+        for doc in collection.docs(group) if left else ():
+            left.discard(doc.doc_id)
+        strange += [f"{doc_id} ({group})" for doc_id in left]
+    return strange, documents
+
+
+def _first(names: Iterable[str]) -> str:
+    names = sorted(names)
+    return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")

@@ -1,0 +1,105 @@
+"""A run in another form (see `toolkit.files.runs.runs` and `toolkit.files.runs.requests`), under other ids, and its record
+then.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.system.files import is_stream
+from toolkit.core.topics import Topic
+from toolkit.files.provenance import Recorded, file_digest, part, write_record
+from toolkit.files.texts.corpus import corpus_files, read_corpus
+
+
+def benchmark_texts(name: str, run: Run) -> tuple[list[Topic], dict[str, str]]:
+    """The topics of a benchmark that are in the run, and the texts of the run's documents.
+
+    Raises ToolkitError where none of its queries is in the run, and where a document id has two texts.
+    """
+    from toolkit.datasets import find, load
+
+    selection = find(name)
+    benchmark = load(selection.benchmark if selection else name)
+    wanted, needed = set(run.query_ids), set(run.doc_ids.to_pylist())
+    topics, contents = [], {}
+    for group in benchmark.groups:
+        found = [topic for mode in benchmark.spec.modes or ("",) for topic in benchmark.topics(group, mode)]
+        found = [topic for topic in found if topic.query_id in wanted]
+        topics += found
+        for doc in benchmark.docs(group) if found else ():
+            if doc.doc_id in needed and contents.setdefault(doc.doc_id, doc.contents) != doc.contents:
+                raise ToolkitError(f"document {doc.doc_id} has two texts in {name}", "convert each group's run by itself")
+    if not topics:
+        raise ToolkitError(
+            f"no query of {run.source} is one of {name}: {', '.join(run.query_ids[:3])}", "name the benchmark that was searched"
+        )
+    return topics, contents
+
+
+def file_texts(topics: str | Sequence[str], docs: str | Path, run: Run) -> tuple[list[Topic], dict[str, str]]:
+    """The topics of a name or file or of several, and the texts of the run's documents from a file or folder of documents.
+
+    Raises ToolkitError, with file and line, for a document that cannot be read or has two texts.
+    """
+    from toolkit.datasets import resolve_topics
+
+    needed, contents = set(run.doc_ids.to_pylist()), {}
+    for file in corpus_files(docs):
+        for line, doc, problem, *_ in (entry for batch in read_corpus(file) for entry in batch.entries()):
+            if doc is None:
+                raise ToolkitError(f"{file}, line {line}: {problem}", "documents are JSONL, TSV or TREC text")
+            if doc.doc_id in needed and contents.setdefault(doc.doc_id, doc.contents) != doc.contents:
+                raise ToolkitError(f"{file}, line {line}: document {doc.doc_id} has another text than before", "ids are unique")
+    return resolve_topics(topics).topics, contents
+
+
+def with_ids(run: Run, ids: str, benchmark: str, mode: str = "") -> Run:
+    """The run with its query ids as Tandem has them (`tandem`), or as published (`published`).
+
+    benchmark  whose ids they are, or a part of it (`infosearch-audience`): only its queries are written then
+    mode       of a file with published ids, which the modes share: the one it holds, or the one to write
+
+    Raises ToolkitError for an id that is not the benchmark's, and where published ids do not tell queries apart.
+    """
+    from toolkit.datasets import PublishedIds, find, resolve_topics
+
+    selection = find(benchmark)
+    if selection is None:
+        raise ToolkitError(f"{benchmark} has no published ids", "name one of `tandem benchmarks list`")
+    if mode and mode not in selection.modes:
+        raise ToolkitError(f"{benchmark} has no mode {mode!r}", f"known: {', '.join(selection.modes) or 'none'}")
+    selected = PublishedIds.of(resolve_topics(benchmark).topics)
+    if ids == "tandem":
+        return run.with_query_ids(selected.rename(run.query_ids, mode, run.source))
+    whole = PublishedIds.of(resolve_topics(selection.benchmark).topics)
+    chosen = [
+        query_id
+        for query_id in run.query_ids
+        # an id that is nobody's stays, for `publish` to refuse
+        if query_id not in whole.originals or (query_id in selected.originals and query_id.endswith(f"-{mode}" if mode else ""))
+    ]
+    if not chosen:
+        raise ToolkitError(f"{run.source} has no query of {benchmark}{f' in mode {mode}' if mode else ''}", "name another")
+    return run.select(chosen).with_query_ids(whole.publish(chosen, run.source))
+
+
+def converted_record(recorded: Recorded[Any]) -> dict[str, Any]:
+    """The record of a run's file, for the same run in another form; call it before that is written, perhaps in its place."""
+    if not recorded.sha256:
+        return {}
+    facts = {"file": Path(recorded.source).name, "sha256": recorded.sha256}
+    data = {**part(recorded.record, "data"), "run": {"converted from": {**part(recorded.record, "data", "run"), **facts}}}
+    return {**recorded.record, "data": data}
+
+
+def write_converted_record(record: dict[str, Any], run: Run, output: str | Path) -> None:
+    """Write `converted_record` beside the file that was made; nothing beside standard output, a pipe or a device."""
+    if is_stream(output):
+        return
+    made = {"file": Path(output).name, "sha256": file_digest(Path(output))}
+    counts = {"queries": len(run.query_ids), "lines": len(run)}
+    data = {**part(record, "data"), "run": {**made, **counts, **part(record, "data", "run")}}
+    write_record(output, {**record, "tag": run.tag, "data": data})

@@ -1,0 +1,266 @@
+"""Runs brought together with what judges them, ready to be scored or explained; also by types of questions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit import metrics as tandem
+from toolkit import registry
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.modes import BASE, Modes
+from toolkit.core.runs import Run
+from toolkit.core.scores import Change, Place, Scores
+from toolkit.core.tables.aligned_table import Table
+from toolkit.datasets.recorded_topics import recorded_benchmark
+from toolkit.evaluation.comparison.comparison import Baseline, against, untested
+from toolkit.evaluation.comparison.intervals import NOTE
+from toolkit.evaluation.comparison.intervals import intervals as intervals_of
+from toolkit.evaluation.comparison.notes import run_findings, run_notes
+from toolkit.evaluation.scores import subtopics
+from toolkit.evaluation.scores.core_queries import CORE, INSTRUCTION, check_unit
+from toolkit.evaluation.scores.explain import lay_out
+from toolkit.evaluation.scores.judgments import (
+    Judgments,
+    Part,
+    check,
+    from_benchmark,
+    from_files,
+    in_modes_read,
+    modes_of_benchmark,
+)
+from toolkit.evaluation.scores.run_inputs import as_sources, load_each, load_runs
+from toolkit.evaluation.scores.scoring import MeasureSet, score, score_references
+from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives
+
+if TYPE_CHECKING:
+    from toolkit.datasets import PublishedIds
+
+MISSING = ("worst", "skip", "error")
+IDS = ("tandem", "published")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Runs that fit their judgments.
+
+    published  where query ids are read and written as the benchmark published them
+    benchmark  its name, or that of an id of ir_datasets; None where qrels alone judge
+    """
+
+    runs: tuple[Run, ...]
+    judgments: Judgments
+    published: PublishedIds | None = None
+    benchmark: str | None = None
+
+    @property
+    def has_references(self) -> bool:
+        """Whether the original mode is judged, whose lists the references have."""
+        return bool(self.judgments.modes.of(BASE))
+
+    def scores(
+        self,
+        measures: str | Sequence[str] | None,
+        *,
+        by_query: bool = False,
+        by_type: bool = False,
+        references: bool = False,
+        intervals: bool = False,
+        missing: str = "worst",
+        baseline: Baseline | None = None,
+        ori_unit: str = INSTRUCTION,
+    ) -> Scores:
+        """All rows, run by run, each followed by its references; what a reader must know stands in the notes.
+
+        measures   named ones come with their parts (`MeasureSpec.parts`)
+        intervals  of every value, not only of measures that have one by themselves
+        baseline   the run that the others are compared with
+        ori_unit   what counts once in means over the base mode, see `core_queries.by_unit`
+        """
+        one_of("missing", missing, MISSING)
+        check_unit(ori_unit, self.judgments)
+        if (baseline or intervals) and ori_unit != INSTRUCTION:
+            said = "differences to a baseline and intervals are of means over queries"
+            raise ToolkitError(said, "leave --ori-unit, or --baseline and --intervals, out")
+        chosen = replace(self.measure_set(with_parts(measures or ()), missing), ori_unit=ori_unit)
+        wanted = chosen.every(self.judgments)
+        if references:
+            self._check_references()
+        types, notes = types_of(self.judgments) if by_type else ((), [])
+        # the baseline stands first
+        first = [baseline.of(self.runs)] if baseline else []
+        runs = [*first, *(run for run in self.runs if run not in first)]
+        rows = []
+        for run in runs:
+            rows += score(run, self.judgments, chosen, types=types, by_query=by_query)
+            if references:
+                suffix = f" of {run.tag}" if len(self.runs) > 1 else ""
+                rows += score_references(run, self.judgments, chosen, suffix)
+        found = run_findings(runs, self.judgments)
+        if ori_unit == CORE:
+            notes.append(f"{', '.join(self.judgments.modes.of(BASE))}: each core query counts once, not each instruction")
+        notes = [*self.judgments.notes, *notes, *run_notes(runs, self.judgments, wanted, missing, found)]
+        if self.judgments.provenance or self.judgments.judges:
+            from toolkit.evaluation.comparison.circularity import circularity_notes
+
+            notes += circularity_notes(runs, self.judgments)
+        present = {row.measure for row in rows}
+        lacking = [measure for measure in wanted if measure not in present]
+        if measures and (refused := [measure for measure in lacking if present.isdisjoint(parts_of(measure))]):
+            raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(refused)}", "judge all modes that they need")
+        if lacking:
+            notes.append(f"left out, as they need modes that are not judged here: {', '.join(lacking)}")
+        own_intervals = intervals_of(runs, self.judgments, chosen, intervals)
+        notes += [NOTE] if own_intervals else []
+        changes: Mapping[Place, Change] = {}
+        if baseline:
+            changes, tested = against(baseline, self.runs, self.judgments, chosen, types)
+            notes += [*tested, *untested(rows, changes)]
+        if self.published:
+            rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
+        return Scores(tuple(rows), tuple(notes), changes, found, own_intervals)
+
+    def _check_references(self) -> None:
+        if not self.has_references:
+            modes = ", ".join(self.judgments.modes)
+            hint = f"judge it beside {modes}" if modes else f"{self.judgments.name} judges each query once"
+            raise ToolkitError("reference rankings need judgments in the base mode", hint)
+
+    def measure_set(self, measures: str | Sequence[str] | None, missing: str) -> MeasureSet:
+        """What is computed: whoever names measures gets those alone, and in every mode."""
+        judgments = self.judgments
+        if measures:
+            return MeasureSet(tuple(map(str, tandem.parse_all(measures))), missing=missing, together=judgments.together)
+        per_group = any(part.measures for part in judgments.parts)
+        named = tuple(map(str, tandem.parse_all(judgments.measures)))
+        return MeasureSet(named, per_group, judgments.shown, missing, judgments.together)
+
+    def explain(self, query_id: str) -> list[Table]:
+        """What each run does with one query, given with or without its mode.
+
+        Raises ToolkitError where the query is not judged in two modes.
+        """
+        split = self.judgments.known_modes.split
+        base = split(query_id)[0]
+        if self.published:
+            base = next((ours for ours, theirs in self.published.theirs.items() if theirs == base), base)
+        judging = [part for part in self.judgments.parts if any(split(known)[0] == base for known in part.qrels.query_ids)]
+        if not judging:
+            raise ToolkitError(f"{self.judgments.name} has no query {query_id}", f"it has {three(self.judgments.query_ids)}")
+        return [lay_out(run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs]
+
+
+def parts_of(measure: str) -> list[str]:
+    """The measures into which one is split, with its parameters."""
+    spec = registry.measure(measure)
+    return [measure.replace(spec.name, part, 1) for part in spec.parts]
+
+
+def with_parts(measures: str | Sequence[str]) -> list[str]:
+    """Measures, each before its parts, each once."""
+    named = [str(measure) for measure in tandem.parse_all(measures)] if measures else []
+    return list(dict.fromkeys(each for measure in named for each in (measure, *parts_of(measure))))
+
+
+def prepare(
+    runs,
+    benchmark: str | None,
+    qrels,
+    depth: int | None,
+    ids: str,
+    unjudged: str = "refuse",
+    *,
+    modes: Mapping[str, str] | None = None,
+    measures: str | Sequence[str] | None = None,
+    apart: bool = False,
+    every_mode: bool = True,
+) -> Evaluation:
+    """Read everything, and check that it fits; parameters as in `toolkit.evaluation.evaluate`.
+
+    Without benchmark and qrels, the benchmark is the one that the records of the runs name, which a note says.
+
+    modes       name -> role, for qrels alone
+    measures    that are going to be computed: a run may lack the modes that none of them reads
+    apart       each file is a run by itself, and they stay in the order given
+    every_mode  a run that has no query of a mode is refused, unless its record says that it was searched
+    """
+    one_of("ids", ids, IDS)
+    one_of("unjudged", unjudged, subtopics.CHOICES)
+    known = benchmark is not None or qrels is not None
+    benchmark = benchmark if known else benchmark_of(runs)
+    if benchmark and modes:
+        raise ToolkitError(f"the modes of {benchmark} are known", "leave --modes out")
+    named = Modes.declared(modes, "--modes") if modes else modes_of_benchmark(benchmark)
+    sources = [] if qrels is None else as_sources(qrels, named)
+    judgments = from_benchmark(benchmark, sources) if benchmark else from_files(sources, named)
+    notes = judgments.notes if known else (f"judged by {benchmark}, as the records of the runs say", *judgments.notes)
+    judgments = replace(judgments, notes=(*notes, *subtopics.unjudged_notes(judgments.qrels, unjudged)))
+    published = judgments.published if ids == "published" else None
+    if ids == "published" and not published:
+        raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
+    loaded = (load_each if apart else load_runs)(as_sources(runs, named), published.rename if published else None)
+    judgments, loaded = in_modes_read(judgments, loaded, measures)
+    for run in loaded:
+        check(run, run.tag, judgments, every_mode=every_mode)
+    return Evaluation(tuple(to_depth(run, depth) for run in loaded), judgments, published, benchmark)
+
+
+def benchmark_of(runs: Any) -> str:
+    """The benchmark that the records beside the runs' files name. Raises ToolkitError where there is none, or several."""
+    files = [source.name for source in as_sources(runs) if isinstance(source.given, str | Path)]
+    try:
+        return recorded_benchmark(files)
+    except ToolkitError as error:
+        raise ToolkitError(f"evaluation needs a benchmark, or qrels: {error.message}", error.hint) from error
+
+
+def to_depth(run: Run, depth: int | None) -> Run:
+    """The best `depth` documents of each query, all where it is None."""
+    if depth is not None and depth < 1:
+        raise ToolkitError(f"depth is {depth}", "at least 1")
+    return run if depth is None else run.head(depth)
+
+
+def one_of(what: str, given: str, known: Sequence[str]) -> None:
+    """Raise ToolkitError where a word is not one of those known."""
+    if given not in known:
+        raise ToolkitError(f"{what} is {given!r}", f"one of {', '.join(known)}")
+
+
+MANY = 3  # perspectives from which on questions are of one kind
+
+
+def types_of(judgments: Judgments) -> tuple[tuple[Part, ...], list[str]]:
+    """A part `type <name>` for each kind of question, by name, and what is to be said of them.
+
+    A kind is what the benchmark says (`Topic.condition`); where it says nothing, the number of perspectives that are judged.
+    Raises ToolkitError where there is neither.
+    """
+    qrels, notes = judgments.qrels, []
+    types = {query_id: kind for part in judgments.parts for query_id, kind in part.types.items()}
+    if not types:
+        if not has_subtopics(qrels):
+            raise ToolkitError(f"{judgments.name} has no types of questions", "leave --by-type out")
+        types = {query_id: _counted(m) for query_id, m in zip(qrels.query_ids, perspectives(qrels).tolist(), strict=True)}
+        notes.append("types of questions are their numbers of perspectives: the data name none")
+    members = defaultdict(set)
+    for query_id in qrels.query_ids:
+        if query_id in types:
+            members[types[query_id]].add(query_id)
+    if without := len(qrels.query_ids) - sum(map(len, members.values())):
+        notes.append(f"{without:,} queries without a type are in no row of types")
+    known = {base: core for part in judgments.parts for base, core in (part.cores or {}).items()}
+    parts, split = [], judgments.modes.split
+    for kind, query_ids in sorted(members.items()):
+        cores = {base: known[base] for base in (split(query_id)[0] for query_id in query_ids) if base in known}
+        parts.append(Part(f"type {kind}", qrels.select(query_ids), cores or None))
+    return tuple(parts), notes
+
+
+def _counted(perspectives: int) -> str:
+    if perspectives >= MANY:
+        return f"{MANY} or more perspectives"
+    return f"{perspectives} perspective{'s' if perspectives > 1 else ''}"

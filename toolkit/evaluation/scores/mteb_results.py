@@ -1,0 +1,64 @@
+"""Scores of a run in the form of MTEB's `TaskResult`, which MTEB and what reads its results load."""
+
+import json
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.scores import AVERAGE, PAIRED, Score, Scores
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.datasets import find, load
+
+SPLIT = "test"
+# a group's language in the registry -> as MTEB writes it; where an entry states none its texts are English
+LANGUAGES = {"en": "eng-Latn", "fa": "fas-Arab", "ru": "rus-Cyrl", "zh": "zho-Hans"}
+
+
+def to_mteb(scores: Scores, benchmark: str | None) -> str:
+    """The scores of one run as the JSON of a `TaskResult`: a subset for each group, the first measure is its main score.
+
+    A score is called `nDCG@10 ins`, or by its measure alone where it is over several modes. Averages over groups are MTEB's to
+    make. Raises ToolkitError for several runs.
+    """
+    runs = list(dict.fromkeys(row.run for row in scores.rows))
+    if len(runs) != 1:
+        raise ToolkitError(f"a result of MTEB is of one run, not of {len(runs)}", "write a file for each run")
+    selection = find(benchmark) if benchmark else None
+    spec = load(selection.benchmark).spec if selection else None
+    groups: dict[str, list[Score]] = {}
+    for row in scores.rows:
+        if not row.query_id and row.group != AVERAGE and row.value == row.value:  # JSON has no NaN
+            groups.setdefault(row.group, []).append(row)
+    result = {
+        "dataset_revision": _revision(spec),
+        "task_name": selection.name if selection else benchmark or "qrels",
+        "mteb_version": _mteb_version(),
+        "scores": {SPLIT: [_subset(group, rows, spec) for group, rows in groups.items()]},
+        "evaluation_time": None,
+        "kg_co2_emissions": None,
+    }
+    return json.dumps(result, indent=2) + "\n"
+
+
+def _subset(group: str, rows: list[Score], spec: BenchmarkSpec | None) -> dict[str, Any]:
+    named = {row.measure if row.mode in (PAIRED, "") else f"{row.measure} {row.mode}": row.value for row in rows}
+    language = next((each.get("language", "en") for each in spec.groups if each["name"] == group), "en") if spec else "en"
+    return {
+        "main_score": rows[0].value,
+        **named,
+        "hf_subset": group,
+        "languages": [LANGUAGES.get(language, language)],
+    }
+
+
+def _revision(spec: BenchmarkSpec | None) -> str:
+    """The pinned ones of the groups' repositories; MTEB wants text."""
+    return " ".join(dict.fromkeys(each["revision"] for each in spec.groups if each.get("revision"))) if spec else ""
+
+
+def _mteb_version() -> str | None:
+    """That of the package whose form this is, where it is installed."""
+    try:
+        return version("mteb")
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,108 @@
+"""The table of the paper: a row per group and the average, a column per measure and mode."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from toolkit import registry
+from toolkit.core.scores import PAIRED, Change, Score, Scores
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.evaluation.comparison.references import reference_of
+
+HEADS = ("run", "group", "query")
+COUNTS = ("CoveringPrefix", "NumRel", "NumRelRet", "NumRet", "NumQ")  # beside our own measures of ranks
+
+Key = tuple[str, str, str]  # run, group, query
+Place = tuple[str, str]  # measure, mode
+
+
+def lay_out(scores: Scores) -> Table:
+    """The scores as a table: a run's rows, below them its references (the last group alone, the average) and how it differs
+    from the baseline. Where not all columns fit, the first measure and those over pairs of modes come first.
+    """
+    values: dict[Key, dict[Place, Number]] = {}
+    changes: dict[Key, dict[Place, Change]] = {}
+    bounds: dict[Key, dict[Place, tuple[float, float]]] = {}
+    for row in scores.rows:
+        key, place = (row.run, row.group, row.query_id), (row.measure, row.mode)
+        change = scores.change(row)
+        values.setdefault(key, {})[place] = score_cell(row, mark=change.mark if change else "")
+        if change:
+            changes.setdefault(key, {})[place] = change
+        if interval := scores.interval(row):
+            bounds.setdefault(key, {})[place] = interval
+    places = _places(scores.rows)
+    last = {run: group for run, group, query_id in values if not query_id}
+    keys = [key for key in values if not reference_of(key[0]) or key[1] == last[key[0]]]
+    labels = [(reference_of(run) or run, group, query_id or "all") for run, group, query_id in keys]
+    parts = [part for part in range(3) if len({label[part] for label in labels}) > 1] or [0]
+    if changes or bounds:
+        parts = sorted({0, *parts})  # differences and intervals are named there
+    rows: list[Sequence[Cell]] = []
+    below, details = set(), set()
+    for key, label in zip(keys, labels, strict=True):
+        if reference_of(key[0]):
+            below.add(len(rows))
+        rows.append([*(label[part] for part in parts), *(values[key].get(place) for place in places)])
+        more = (*_intervals(bounds.get(key, {}), places), *_differences(changes.get(key, {}), places))
+        for name, cells in more:
+            below.add(len(rows))
+            if key[1] != last[key[0]]:
+                details.add(len(rows))
+            rows.append([name, *("" for _ in parts[1:]), *cells])
+    columns = [Column(HEADS[part], label=True) for part in parts] + _columns(places)
+    names = {"differences": changes, "intervals": bounds}
+    hidden = f"{' and '.join(name for name, there in names.items() if there)} within groups" if details else ""
+    return Table(columns, rows, scores.notes, below=frozenset(below), details=frozenset(details), details_name=hidden)
+
+
+def _places(rows: Sequence[Score]) -> list[Place]:
+    """The columns, modes of one measure beside each other."""
+    by_measure: dict[str, dict[str, None]] = {}
+    for row in rows:
+        by_measure.setdefault(row.measure, {})[row.mode] = None
+    return [(measure, mode) for measure, modes in by_measure.items() for mode in modes]
+
+
+def _columns(places: Sequence[Place]) -> list[Column]:
+    first, ours = places[0][0] if places else "", list(registry.measures())
+    columns = []
+    for measure, mode in places:
+        spec = registry.measure(measure)
+        headline = spec.over == "paired" and spec.direction != "none"
+        priority = 0 if measure == first else 1 + ours.index(spec.name) if headline else 1 + len(ours)
+        order = {"priority": priority, "lower": spec.direction == "lower"}
+        columns.append(Column(measure, **order) if mode in ("", PAIRED) else Column(mode, above=measure, **order))
+    return columns
+
+
+def _intervals(bounds: dict[Place, tuple[float, float]], places: Sequence[Place]) -> Iterator[tuple[str, list[Cell]]]:
+    """The rows below a run's own: from where to where each value may lie."""
+    for end, name in enumerate(("interval from", "interval to")) if bounds else ():
+        yield name, [Number(bounds[place][end], share=is_share(place[0])) if place in bounds else None for place in places]
+
+
+def _differences(changes: dict[Place, Change], places: Sequence[Place]) -> Iterator[tuple[str, list[Cell]]]:
+    """The rows below a run's own: difference from the baseline, its interval, and p."""
+    if not changes:
+        return
+    for name, field in (("difference", "difference"), ("95 % from", "low"), ("95 % to", "high")):
+        found = {place: getattr(change, field) for place, change in changes.items()}
+        cells = [Number(found[place], share=is_share(place[0]), signed=True) if place in found else None for place in places]
+        yield name, cells
+    yield "p", [Number(changes[place].p, p=True) if place in changes else None for place in places]
+
+
+def is_share(measure: str) -> bool:
+    """Whether values of a measure are fractions: neither ranks nor counts."""
+    spec = registry.measure(measure)
+    return spec.unit == "fraction" and spec.name not in COUNTS
+
+
+def score_cell(row: Score, mark: str = "") -> Number:
+    """The value of a row, as a cell."""
+    return Number(row.value, share=is_share(row.measure), mark=mark)
+
+
+def number(value: float) -> str:
+    """Four decimals; `-` where there is no value."""
+    return "-" if math.isnan(value) else f"{value:.4f}"

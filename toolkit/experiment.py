@@ -1,0 +1,104 @@
+"""do all of an experiment: search, rerank, evaluate and report several systems on several benchmarks"""
+
+import argparse
+import sys
+from dataclasses import replace
+
+from toolkit.core.specs import ENDPOINT, ENGINE
+from toolkit.options import (
+    depth_option,
+    dry_run_option,
+    endpoint_options,
+    engine_options,
+    hits_option,
+    measure_option,
+    missing_option,
+    model_options,
+    recipe_options,
+    table_options,
+    threads_option,
+)
+from toolkit.shell import command, guard, note, write_lines, write_tables
+
+EPILOG = """\
+examples:
+  tandem experiment bm25 all-minilm-l6-v2 --benchmarks infosearch-mini mfollowir-mini --output mine
+  tandem experiment bm25 bm25+rules --benchmarks infosearch-mini --rerank bge-reranker-v2-m3 --depth 20 --output mine
+  tandem experiment bm25 --benchmarks infosearch-mini --output mine --dry-run
+
+The same command again makes only what is not there or out of date, as the records beside the runs say: after an interruption
+it resumes. What fails does not end the rest, and is said at the end.
+exit status: 0 where all was done, 1 where something failed, 2 where nothing was begun."""
+SEARCHING = ("recipe", "systems", "threads", "device", "batch_size", "trust_remote_code")
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("experiment", __doc__, EPILOG)
+    what = made.add_argument_group("what is compared")
+    what.add_argument("names", nargs="+", metavar="SYSTEM", help="systems of the registry, folders, or Hugging Face ids")
+    what.add_argument(
+        "--benchmarks", nargs="+", action="extend", required=True, metavar="ID", help="benchmarks, or groups or modes of them"
+    )
+    recipe_options(what)
+    hits_option(what)
+    threads_option(what)
+    second = made.add_argument_group("reranking")
+    second.add_argument("--rerank", action="append", default=[], metavar="S", help="a reranker of every run; may be repeated")
+    second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
+    second.add_argument(
+        "--rerank-kind", metavar="K", help="kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
+    )
+    depth_option(second, None, 100)
+    endpoint_options(made)
+    model_options(made.add_argument_group("models"))
+    engine_options(made)
+    scored = made.add_argument_group("evaluation")
+    measure_option(scored)
+    missing_option(scored)
+    out = made.add_argument_group("output")
+    out.add_argument("--output", required=True, metavar="DIR", help="the folder of runs, scores and report")
+    dry_run_option(out)
+    table_options(made, output=False)
+    return made
+
+
+def main(args: argparse.Namespace) -> int:
+    from toolkit.models.lucene import jvm
+    from toolkit.studies.experiment import Experiment
+
+    jvm.set_debug(args.debug)
+    of_reranker = {"recipe": args.rerank_recipe, "kind": args.rerank_kind, **{name: getattr(args, name) for name in ENDPOINT}}
+    experiment = Experiment(
+        args.names,
+        args.benchmarks,
+        output=args.output,
+        rerank=args.rerank,
+        hits=args.hits,
+        depth=args.depth,
+        measures=args.measures,
+        missing=args.missing or "worst",
+        precision=args.precision,
+        reranking=of_reranker,
+        **{name: getattr(args, name) for name in SEARCHING},
+    )
+    if args.dry_run:
+        write_lines(experiment.describe())
+        return 0
+    try:
+        results = experiment.make(**{name: getattr(args, name) for name in ENGINE})
+    except KeyboardInterrupt as end:
+        end.add_note("the same command resumes")
+        raise
+    from toolkit.evaluation.scores.score_table import lay_out
+
+    tables = [replace(lay_out(scores), title=f"{benchmark}\n\n") for benchmark, scores in results.scores.items()]
+    write_tables(tables, args, output="-")
+    if results.report:
+        note(f"written: {results.report}")
+    for failure in results.failures:
+        print(f"error: {failure.what}: {failure.error.message}\nhint:  {failure.error.hint}", file=sys.stderr)
+    return int(bool(results.failures))
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

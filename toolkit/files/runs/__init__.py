@@ -1,0 +1,1 @@
+"""Run files in every form, and the linter."""

@@ -1,0 +1,163 @@
+"""Runs that others have pickled, `{query_id: {doc_id: score}}`: read, and nothing in such a file is ever executed.
+
+A pickle is a program for a small machine that can import and call anything. Here the machine has the instructions that make
+dictionaries, texts, whole numbers and floats, and no others.
+"""
+
+import io
+import itertools
+import pickle
+import struct
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.files.runs.run_checks import checked
+
+SUFFIXES = (".pickle", ".pkl")
+MOST = 1 << 28  # bytes, decompressed: 10,000 queries with 1,000 documents each have 140 to 210 million
+DEEPEST = 1 << 14  # values that wait for their dictionary: pickles are written in batches of 2,000
+WAITING = "too many values wait for their dictionary"
+OTHER = "something else than dict, str, int or float"
+HINT = "a pickled run is {query_id: {doc_id: score}}, of dict, str, int and float alone; nothing else is read"
+ALLOWED = (
+    *(pickle.PROTO, pickle.STOP, pickle.SHORT_BINUNICODE, pickle.BINUNICODE, pickle.BINUNICODE8, pickle.UNICODE),
+    *(pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1, pickle.INT, pickle.LONG, pickle.BINFLOAT, pickle.FLOAT),
+    *(pickle.BINPUT, pickle.LONG_BINPUT, pickle.PUT, pickle.BINGET, pickle.LONG_BINGET, pickle.GET),
+    *(pickle.GLOBAL, pickle.STACK_GLOBAL, pickle.PERSID, pickle.BINPERSID),  # which `find_class` and its twin refuse
+)
+_DAMAGE = (
+    *(pickle.UnpicklingError, struct.error, EOFError, AttributeError),
+    *(IndexError, KeyError, OverflowError, TypeError, ValueError),
+)
+
+
+def is_pickled(data: bytes, source: str) -> bool:
+    """Whether a file is a pickle, by its first bytes (decompressed) or its name."""
+    marked = data[:1] == pickle.PROTO and data[1:2] and 2 <= data[1] <= pickle.HIGHEST_PROTOCOL
+    name = Path(source).name.removesuffix(".gz").removesuffix(".zst")
+    return bool(marked) or name.endswith(SUFFIXES) or data.startswith((b"(dp", b"}q"))
+
+
+def parse_pickled(data: bytes, source: str) -> Run:
+    """A run from a pickle of any protocol; `source` is its name in messages.
+
+    Raises ToolkitError, with the byte, at anything but dict, str, int and float; where the file is no mapping of query to
+    document to score, names a key twice or one dictionary in two places, or breaks off. `read_run` refuses more than 256 MiB.
+    """
+    file = io.BytesIO(data)
+    try:
+        run = Run.from_columns(*_columns(_Unpickler(file).load()), source=source)
+    except _DAMAGE as error:
+        why = str(error) if type(error) is pickle.UnpicklingError else f"no pickle, or a damaged one ({type(error).__name__})"
+        raise ToolkitError(f"{source}, byte {file.tell():,}: {why}", HINT) from error
+    return checked(run)
+
+
+def _columns(content: Any) -> tuple[list[str], list[str], list[float]]:
+    """Query ids, document ids and scores, line by line."""
+    if type(content) is not dict or not all(type(documents) is dict for documents in content.values()):
+        raise pickle.UnpicklingError("the file is no mapping of queries to their documents")
+    if len({id(documents) for documents in content.values()}) < len(content):
+        raise pickle.UnpicklingError("two queries share one dictionary")
+    scores = list(itertools.chain.from_iterable(documents.values() for documents in content.values()))
+    if not {*map(type, scores)} <= {int, float}:
+        raise pickle.UnpicklingError("a score is true, false, or no number")
+    query_ids = list(itertools.chain.from_iterable(itertools.repeat(name, len(content[name])) for name in content))
+    doc_ids = list(itertools.chain.from_iterable(content.values()))
+    if {*map(type, content), *map(type, doc_ids)} - {str}:
+        raise pickle.UnpicklingError("an id is no text")
+    return query_ids, doc_ids, [float(score) for score in scores]
+
+
+class _Unpickler(pickle._Unpickler):
+    """Python's own unpickler, less the instructions that make or call anything else.
+
+    The one written in C has all instructions, and makes room for every place of its memo up to the highest that a file names:
+    32 GB for five bytes. Here nothing piles up either: a wall of marks, of dictionaries or of one value remembered again would
+    take a hundred times the memory of its bytes.
+    """
+
+    def find_class(self, module: str, name: str) -> None:
+        """Nothing is imported."""
+        raise pickle.UnpicklingError(f"{module}.{name} is {OTHER}")
+
+    def persistent_load(self, pid: object) -> None:
+        """Nothing is looked up elsewhere."""
+        raise pickle.UnpicklingError(f"a persistent id is {OTHER}")
+
+    def load(self) -> Any:
+        """The one value that the file leaves."""
+        value = super().load()
+        if self.stack or self.metastack or self.read(1):
+            raise pickle.UnpicklingError("a pickled run is one dictionary, and nothing stands behind it")
+        return value
+
+    def refuse(self) -> None:
+        """Any other instruction."""
+        raise pickle.UnpicklingError(f"an instruction makes {OTHER}")
+
+    def skip_frame(self) -> None:
+        """Frames are for reading ahead; without them, the file's position is that of the instruction."""
+        self.read(8)
+
+    def mark(self) -> None:
+        """What follows is for a dictionary: that of the queries, or of documents in it."""
+        if len(self.metastack) > 2:
+            raise pickle.UnpicklingError(WAITING)
+        self.load_mark()
+
+    def empty_dictionary(self) -> None:
+        """A dictionary, unless too much waits already."""
+        if len(self.stack) > DEEPEST:
+            raise pickle.UnpicklingError(WAITING)
+        self.append({})
+
+    def dictionary(self) -> None:
+        """Protocol 0: all since the mark as a dictionary."""
+        items = self.pop_mark()
+        self.empty_dictionary()
+        self.fill(items)
+
+    def set_item(self) -> None:
+        """One key and value."""
+        value, key = self.stack.pop(), self.stack.pop()
+        self.fill([key, value])
+
+    def set_items(self) -> None:
+        """All keys and values since the mark."""
+        self.fill(self.pop_mark())
+
+    def fill(self, items: list) -> None:
+        """Put keys and values into the dictionary below them."""
+        target = self.stack[-1]
+        if type(target) is not dict:
+            raise pickle.UnpicklingError("keys and values without their dictionary")
+        before = len(target)
+        target.update(zip(items[::2], items[1::2], strict=True))
+        if len(target) < before + len(items) // 2:
+            raise pickle.UnpicklingError("an id comes twice")
+
+    def remember(self) -> None:
+        """Remember a value, once."""
+        if self.memo.get(len(self.memo) - 1) is self.stack[-1]:
+            raise pickle.UnpicklingError("a value is remembered again and again")
+        self.load_memoize()
+
+    dispatch = (
+        dict.fromkeys(range(256), refuse)
+        | {code[0]: pickle._Unpickler.dispatch[code[0]] for code in ALLOWED}
+        | {
+            code[0]: operation
+            for code, operation in (
+                (pickle.FRAME, skip_frame),
+                (pickle.MARK, mark),
+                (pickle.EMPTY_DICT, empty_dictionary),
+                (pickle.DICT, dictionary),
+                (pickle.SETITEM, set_item),
+                (pickle.SETITEMS, set_items),
+                (pickle.MEMOIZE, remember),
+            )
+        }
+    )

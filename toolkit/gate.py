@@ -1,0 +1,85 @@
+"""check that a run is no worse than a baseline by more than matters: pass, warn or fail, for continuous integration"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.system.files import open_output
+from toolkit.options import judgment_options, primary_option, table_options
+from toolkit.shell import command, guard, refusals, write_tables
+
+if TYPE_CHECKING:
+    from toolkit.evaluation.decisions.decision import Gate
+
+EPILOG = """\
+examples:
+  tandem gate baseline.trec new.trec --benchmark infosearch-mini
+  tandem gate baseline.trec new.trec --qrels qrels.txt -m nDCG@10 RR@10 --min-effect 0.01
+  tandem gate baseline.trec new.trec --primary WISE@20 nDCG@10-ins --min-effect 0.02 WISE@20=0.05 --strict --junit gate.xml
+
+The benchmark's leading number of the average decides, or those of --primary, or of the measures that -m names.
+
+Exit status: 0 where they pass or are undecided (with --strict: 1), 1 where one fails, 2 for anything else."""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("gate", __doc__, EPILOG)
+    made.add_argument("baseline", metavar="BASELINE", help="the run to compare with, in any format")
+    made.add_argument("run", metavar="RUN", help="the new run, in any format")
+    judgment_options(made)
+    made.add_argument(
+        "--min-effect",
+        nargs="+",
+        action="extend",
+        type=_effect,
+        metavar="[MEASURE=]X",
+        help="the smallest difference that matters, of all measures or of one (default: the benchmark's own, or 0.02)",
+    )
+    primary_option(made)
+    made.add_argument("--groups", action="store_true", help="every group decides too, not the average alone")
+    made.add_argument("--strict", action="store_true", help="what is undecided does not pass either")
+    made.add_argument("--junit", metavar="F", help="also write a JUnit report")
+    made.add_argument("--json", metavar="F", help="also write all numbers as JSON")
+    table_options(made)
+    return made
+
+
+def _effect(given: str) -> tuple[str, float]:
+    """`0.02`, `WISE@20=0.05`"""
+    measure, _, effect = given.rpartition("=")
+    try:
+        return measure, float(effect)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{effect!r} is no number: X, or MEASURE=X") from None
+
+
+def main(args: argparse.Namespace) -> int:
+    with refusals():  # 1 says that the run is worse
+        return 0 if _gate(args).passed(strict=args.strict) else 1
+
+
+def _gate(args: argparse.Namespace) -> Gate:
+    from toolkit.evaluation.decisions.decision import gate
+    from toolkit.evaluation.decisions.gate_output import to_junit, to_lines, to_records, to_table
+
+    names = ("benchmark", "qrels", "measures", "primary", "groups", "depth", "ids", "unjudged")
+    given = {name: getattr(args, name) for name in names}
+    how = {"modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
+    if "-" in (args.junit, args.json):
+        raise ToolkitError("standard output has the table", "name a file, or --format json")
+    made = gate(args.baseline, args.run, min_effect=dict(args.min_effect or ()), **given, **how)
+    for path, content in ((args.junit, to_junit(made, strict=args.strict)), (args.json, to_records(made).encode())):
+        if path:
+            with open_output(path) as file:
+                file.write(content)
+    write_tables(
+        to_table(made, strict=args.strict), args, forms={"json": lambda: to_records(made), "csv": lambda: to_lines(made)}
+    )
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

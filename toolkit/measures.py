@@ -1,0 +1,113 @@
+"""list the measures, and show what each rewards, needs and cannot do
+
+examples:
+  tandem measures list
+  tandem measures show WISE
+  tandem measures axioms
+  tandem measures references infosearch-mini
+  tandem measures sensitivity bm25.trec --benchmark infosearch-mini
+  tandem measures discrimination --benchmark infosearch-mini -m WISE pMRR
+"""
+
+import argparse
+import sys
+from typing import Any
+
+from toolkit.options import benchmark_option, measure_option, mode_option, qrels_option, seed_option, table_options
+from toolkit.shell import command, guard, subcommands, write_tables
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    result = command("measures", SUMMARY, EXAMPLES)
+    add = subcommands(result)
+    list_parser = add("list", "list every measure that Tandem adds to ir_measures", list_all)
+    table_options(list_parser, numbers=False, tsv=True)
+    show_parser = add("show", "show the card of one measure", show)
+    show_parser.add_argument("name", metavar="NAME", help="a measure (WISE, p-MRR)")
+    table_options(show_parser, numbers=False)
+    axioms_parser = add("axioms", "show which measure meets what may be expected of one", axioms)
+    table_options(axioms_parser, numbers=False)
+    references_parser = add("references", "score what ignores, follows or inverts instructions", references)
+    references_parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="benchmarks or groups of them (default: all that are on this machine)"
+    )
+    measure_option(references_parser)
+    table_options(references_parser)
+    sensitivity_parser = add("sensitivity", "show what fewer digits, other ties and shorter lists change", sensitivity)
+    sensitivity_parser.add_argument("runs", metavar="RUN", nargs="+", help="a run file")
+    _judged_options(sensitivity_parser)
+    digits = "digits after the point that scores keep (default: 3)"
+    sensitivity_parser.add_argument("--digits", type=int, choices=range(17), default=3, metavar="N", help=digits)
+    depths = "documents of a list that are kept (default: 100 20 10)"
+    sensitivity_parser.add_argument("--depths", type=int, nargs="+", default=[100, 20, 10], metavar="N", help=depths)
+    table_options(sensitivity_parser)
+    summary = "show how many core queries a measure needs to decide between two runs"
+    discrimination_parser = add("discrimination", summary, discrimination)
+    runs = "a run file (default: the registered runs of the benchmark)"
+    discrimination_parser.add_argument("runs", metavar="RUN", nargs="*", help=runs)
+    _judged_options(discrimination_parser)
+    seed_option(discrimination_parser)
+    table_options(discrimination_parser)
+    return result
+
+
+def _judged_options(parser: argparse.ArgumentParser) -> None:
+    judged = parser.add_mutually_exclusive_group()
+    benchmark_option(judged)
+    qrels_option(judged)
+    mode_option(parser)
+    measure_option(parser)
+
+
+def main(args: argparse.Namespace) -> int | None:
+    return args.run_subcommand(args)
+
+
+def list_all(args: argparse.Namespace) -> None:
+    from toolkit.studies.measure_cards.measure_card import listing
+
+    write_tables(listing(), args)
+
+
+def show(args: argparse.Namespace) -> None:
+    from toolkit.studies.measure_cards.card_tables import tables_of
+    from toolkit.studies.measure_cards.measure_card import as_table, card
+
+    found = card(args.name)
+    tables = [as_table(found), *tables_of(found.name)]
+    write_tables(tables, args)
+
+
+def axioms(args: argparse.Namespace) -> None:
+    from toolkit.studies.measure_cards.card_tables import overview
+
+    write_tables(overview(), args)
+
+
+def references(args: argparse.Namespace) -> None:
+    from toolkit.studies.measure_cards.reference_scores import reference_scores
+
+    write_tables(reference_scores(args.ids, args.measures), args)
+
+
+def sensitivity(args: argparse.Namespace) -> None:
+    from toolkit.studies.measure_cards.sensitivity import sensitivity as sensitive
+
+    write_tables(sensitive(args.runs, **_judged(args), digits=args.digits, depths=args.depths), args)
+
+
+def discrimination(args: argparse.Namespace) -> None:
+    from toolkit.studies.measure_cards.discrimination import discrimination as decided
+
+    write_tables(decided(args.runs or None, **_judged(args), seed=args.seed), args)
+
+
+def _judged(args: argparse.Namespace) -> dict[str, Any]:
+    modes = dict(args.modes) if args.modes else None
+    return {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "measures": args.measures}
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

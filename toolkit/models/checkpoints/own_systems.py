@@ -1,0 +1,386 @@
+"""Systems that are objects of Python: what each kind has to offer, loading one, and its answers checked.
+
+An object is named `python:module:factory`, or given to a call of `tandem_ir` itself. Which of the four methods it has says what
+it can be: `TextEncoder`, `PairScorer`, `ListRanker`, `ChatModel`.
+"""
+
+import importlib
+import sys
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import module_from_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import NamedSpec, ObjectSpec, SystemSpec
+from toolkit.core.system.python_names import CALLED, PYTHON, Source, find_source, is_dry
+from toolkit.core.templates import Input
+from toolkit.files.provenance import model_identity
+from toolkit.models.checkpoints.mteb_models import MtebModel
+from toolkit.models.checkpoints.remote_code import check_trust
+from toolkit.models.encoders import SIDES, check_finite
+from toolkit.models.listwise.ranker import Window
+from toolkit.models.llm.estimate import Estimate
+from toolkit.models.llm.messages import Answer, Request
+from toolkit.models.rerankers.base import Pair, Reranker
+
+
+class TextEncoder(Protocol):
+    """Encodes texts: what `search`, `index`, `encode` and `diversify` take."""
+
+    def encode(self, texts: Sequence[str], kind: str) -> Any:
+        """(n, d) numbers, a row a text in their order, every row finite and of one length in all calls.
+
+        texts  queries or documents as the templates make them, at most `--batch-size` (32) of them
+        kind   `query` or `passage`
+        """
+
+
+class PairScorer(Protocol):
+    """Scores a document for a query: what `rerank` takes."""
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        """A finite number for each (query, document), higher is better; at most `--batch-size` (32) pairs."""
+
+
+class ListRanker(Protocol):
+    """Orders a list of documents: what `rerank` takes."""
+
+    def rank(self, query: str, docs: Sequence[str]) -> Sequence[int]:
+        """The positions of the documents, from 0, best first, each once; at most `--window` (20) documents."""
+
+
+class ChatModel(Protocol):
+    """Continues a chat: what `judge`, `expand` and, with a prompt, `rerank` take."""
+
+    def generate(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """The answer to `[{"role": "system" or "user" or "assistant", "content": text}, ...]`."""
+
+
+# kind of a system -> the methods of which its object needs one, best first
+METHODS = {
+    "dense": ("encode",),
+    "cross-encoder": ("score",),
+    "listwise": ("rank", "generate"),
+    "judge": ("generate",),
+    "expander": ("generate",),
+}
+RERANKS = {"score": "cross-encoder", "rank": "listwise", "generate": "listwise"}
+OF_RERANKERS = ("run", "depth", "tail", "scores")
+# the parameters of a kind that are for a checkpoint alone: an object decides for itself
+PARAMETERS = {"dense": ("similarity",), "cross-encoder": OF_RERANKERS}
+
+_made: dict[tuple[str, str], Any] = {}  # (name, digest) -> the object
+_imported: dict[str, str] = {}  # module -> the digest of its file when it was imported
+
+
+def is_own(spec: SystemSpec) -> bool:
+    """Whether a system is an object of Python."""
+    return spec.checkpoint.startswith(PYTHON)
+
+
+def is_nameless(spec: SystemSpec) -> bool:
+    """Whether nothing tells it from another object of its class, in the next process: its answers are not cached."""
+    return isinstance(spec, ObjectSpec) and not getattr(spec.instance, "identity", "")
+
+
+def methods_of(system: Any) -> tuple[str, ...]:
+    """Which of the four methods a class or an object has."""
+    return tuple(name for name in CALLED if callable(getattr(system, name, None)))
+
+
+def reranking_kind(system: Any) -> str:
+    """The kind of reranker that an object is. ToolkitError for one that can rerank nothing."""
+    found = [name for name in RERANKS if name in methods_of(system)]
+    if not found:
+        raise ToolkitError(f"{_shown(system)} has none of {', '.join(CALLED[name] for name in RERANKS)}", _offers(system))
+    return RERANKS[found[0]]
+
+
+def check_own(spec: SystemSpec, *, device: str | None = None, precision: str | None = None, trust: bool = False) -> None:
+    """ToolkitError for what an object cannot be used as, as far as its class, or it itself where that is none, tells.
+
+    trust  whether a model of MTEB's registry may run the code of its repository
+    """
+    if spec.kind not in METHODS:
+        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which no object of Python is", f"known: {', '.join(METHODS)}")
+    for name, value in (("device", device), ("precision", precision)):
+        if value:
+            raise ToolkitError(
+                f"{spec.name} is an object of Python: it has no {name}", f"leave --{name} out, the object decides"
+            )
+    known = PARAMETERS.get(spec.kind)
+    if known and (unused := [name for name in spec.parameters if name not in known]):
+        raise ToolkitError(
+            f"{spec.name} is an object of Python: it has no {', '.join(unused)}", f"it may have {', '.join(known)}"
+        )
+    check_trust(spec, trust)
+    _check_named(spec)
+    if is_dry():
+        return
+    if isinstance(made := getattr(spec, "instance", None), MtebModel):
+        made.trusted = trust
+    made = spec.instance if isinstance(spec, ObjectSpec) else _attribute(find_source(spec.checkpoint), spec.checkpoint)
+    if isinstance(made, type) or methods_of(made):
+        _check_method(spec, made)
+
+
+class NotNamedError(ToolkitError):
+    """An object of Python that data names, and nobody who runs it."""
+
+
+def _check_named(spec: SystemSpec) -> None:
+    if not isinstance(spec, NamedSpec):
+        message = f"{spec.name} is not run: data alone (an entry, a build, a registered run) says that it is {spec.checkpoint}"
+        raise NotNamedError(message, f"--trust-python {spec.checkpoint} runs that code, with all that it may do")
+
+
+def load_own(spec: SystemSpec) -> Any:
+    """The object of a system. ToolkitError where it cannot be made, or lacks the method of its kind."""
+    made = make_own(spec)
+    _check_method(spec, made)
+    return made
+
+
+def make_own(spec: SystemSpec) -> Any:
+    """The same, whatever methods it has."""
+    _check_named(spec)
+    return spec.instance if isinstance(spec, ObjectSpec) else _load(spec.checkpoint)
+
+
+def _check_method(spec: SystemSpec, made: Any) -> None:
+    if not set(METHODS[spec.kind]) & set(methods_of(made)):
+        wanted = " or ".join(CALLED[name] for name in METHODS[spec.kind])
+        raise ToolkitError(f"{spec.checkpoint} has no {wanted}, which kind {spec.kind} needs", _offers(made))
+
+
+def _offers(made: Any) -> str:
+    found = ", ".join(CALLED[name] for name in methods_of(made))
+    return f"it has {found}" if found else "see docs/guides/own-system.md"
+
+
+def _load(name: str) -> Any:
+    source = find_source(name)
+    if (name, source.sha256) not in _made:
+        made = _attribute(source, name)
+        if callable(made) and (isinstance(made, type) or not methods_of(made)):
+            with _explained(f"{name}: {source.factory}()"):
+                made = made()
+        _made[name, source.sha256] = made
+    return _made[name, source.sha256]
+
+
+def _attribute(source: Source, name: str) -> Any:
+    found: Any = _import(source, name)
+    for part in source.factory.split("."):
+        if not hasattr(found, part):
+            raise ToolkitError(f"{name}: {source.module} has no {source.factory}", f"it is {source.file or 'without a file'}")
+        found = getattr(found, part)
+    return found
+
+
+def _import(source: Source, name: str) -> Any:
+    """The module, from the very file that was found; what lies beside it in the current folder can be imported by it."""
+    if is_dry():
+        hint = "--kind (of search: --rerank-kind) says what it is: cross-encoder, listwise"
+        raise ToolkitError(f"{name} is not imported to show what would be done", hint)
+    top = source.module.partition(".")[0]
+    loaded = sys.modules.get(top)
+    if loaded is not None and getattr(loaded, "__file__", None) != source.top.origin:
+        raise ToolkitError(f"{name}: another module {top} is imported already ({loaded.__file__})", "give yours another name")
+    if _imported.setdefault(source.module, source.sha256) != source.sha256:
+        raise ToolkitError(f"{source.file} was changed after it was imported", "start Python again")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    with _explained(f"{name}: importing {source.module}"):
+        if loaded is None:
+            sys.modules[top] = module = module_from_spec(source.top)
+            try:
+                source.top.loader.exec_module(module)
+            except BaseException:
+                del sys.modules[top], _imported[source.module]
+                raise
+        return importlib.import_module(source.module)
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """What a user's own code raises, as one ToolkitError that says where; the traceback is there with --debug."""
+    try:
+        yield
+    except ToolkitError:
+        raise
+    except Exception as error:
+        *ours, _, last = traceback.extract_tb(error.__traceback__)  # the first two are this one and its caller
+        where = f" ({Path(last.filename).name}, line {last.lineno})" if ours else ""
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise ToolkitError(f"{what} raised {said}{where}", "--debug shows the traceback", status=1) from error
+
+
+def _shown(made: Any) -> str:
+    return getattr(made, "__name__", type(made).__name__)
+
+
+class _Called:
+    """An object's method, whose answers are checked; what is wrong is one ToolkitError."""
+
+    def __init__(self, spec: SystemSpec, method: str):
+        self.spec, self.method = spec, method
+
+    def __call__(self, *arguments: Any) -> Any:
+        call = getattr(load_own(self.spec), self.method)
+        with _explained(f"{self.spec.name}: {self.method}"):
+            return call(*arguments)
+
+    def numbers(self, answer: Any, count: int, dimensions: int) -> np.ndarray:
+        """An answer as numbers: `count` of them, or of their rows."""
+        try:
+            values = np.asarray(answer.detach().cpu().float() if hasattr(answer, "detach") else answer)
+            values = values.astype(np.float64 if dimensions == 1 else np.float32) if values.dtype.kind in "fiu" else values
+        except (TypeError, ValueError) as error:
+            raise self.wrong(f"{type(answer).__name__}, no table of numbers ({str(error)[:80]})") from error
+        if values.dtype.kind != "f":
+            raise self.wrong(f"a {type(answer).__name__} of {values.dtype}, no numbers")
+        if values.ndim != dimensions or len(values) != count:
+            expected = f"({count}, d), a row each" if dimensions == 2 else f"({count},), a number each"
+            raise self.wrong(f"an array of shape {values.shape}, expected {expected}")
+        finite = np.isfinite(values).reshape(count, -1).all(axis=1)
+        if not finite.all():
+            raise self.wrong(f"{'NaN' if np.isnan(values).any() else 'infinity'} for {int((~finite).sum())} of {count}")
+        return values
+
+    def wrong(self, what: str) -> ToolkitError:
+        """The error for an answer that is none."""
+        hint = (
+            f"see `tandem systems check {self.spec.checkpoint}`"
+            if not isinstance(self.spec, ObjectSpec)
+            else "tandem.check_system"
+        )
+        return ToolkitError(f"{self.spec.name}: {CALLED[self.method]} gave {what}", hint, status=1)
+
+
+class OwnEncoder:
+    """An `Encoder` around an object's `encode`."""
+
+    precision = "fp32"
+
+    def __init__(self, spec: SystemSpec, batch_size: int):
+        self._encode, self._batch_size = _Called(spec, "encode"), batch_size
+        self.similarity = spec.parameters.get("similarity", "cos")
+        self.truncated, self.lost, self.origin = dict.fromkeys(SIDES, 0), 0, {}
+        self.dimension = 0
+        self.dimension = self.encode([Input("", "a")], "query").shape[1]
+
+    def encode(self, inputs: Sequence[Input], side: str) -> np.ndarray:
+        """As `Encoder.encode`: equal texts are encoded once."""
+        texts = [each.whole for each in inputs]
+        unique = list(dict.fromkeys(texts))
+        parts = [
+            self._batch(unique[start : start + self._batch_size], side) for start in range(0, len(unique), self._batch_size)
+        ]
+        if not parts:
+            return np.zeros((0, self.dimension), np.float32)
+        vectors = np.concatenate(parts)
+        if self.similarity == "cos":
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
+        check_finite(unique, vectors, self.precision)
+        place = {text: row for row, text in enumerate(unique)}
+        return vectors[[place[text] for text in texts]]
+
+    def _batch(self, texts: list[str], side: str) -> np.ndarray:
+        vectors = self._encode.numbers(self._encode(list(texts), side), len(texts), 2)
+        if vectors.shape[1] != (self.dimension or vectors.shape[1]) or not vectors.shape[1]:
+            raise self._encode.wrong(f"vectors of {vectors.shape[1]} numbers, expected {self.dimension or 'at least 1'}")
+        return vectors
+
+    def token_ids(self, input: Input, side: str) -> list[int]:
+        """As `Encoder.token_ids`."""
+        raise no_tokens(self._encode.spec)
+
+
+class OwnReranker(Reranker):
+    """A pointwise reranker around an object's `score`."""
+
+    def __init__(self, spec: SystemSpec, batch_size: int):
+        self.spec, self.facts = spec, {}
+        self._score, self._batch_size = _Called(spec, "score"), batch_size
+
+    def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
+        """See `Reranker.batches`."""
+        for start in range(0, len(pairs), self._batch_size):
+            places = list(range(start, min(start + self._batch_size, len(pairs))))
+            if not set(places) <= set(done):
+                sent = [(query.whole, document.whole) for query, document in (pairs[place] for place in places)]
+                yield places, self._score.numbers(self._score(sent), len(sent), 1)
+
+    def tokens(self, pair: Pair) -> list[int]:
+        """See `Reranker`."""
+        raise no_tokens(self.spec)
+
+
+class OwnRanker:
+    """What `rerank_listwise` asks, around an object's `rank`."""
+
+    def __init__(self, spec: SystemSpec):
+        self.spec, self._rank = spec, _Called(spec, "rank")
+
+    def check(self) -> None:
+        """Make the object."""
+        load_own(self.spec)
+
+    def rank(self, windows: Sequence[Window], advance: Callable[[int], None] = lambda n: None) -> list[tuple[int, ...]]:
+        """As `ListwiseRanker.rank`; an order that is no permutation is refused, not repaired."""
+        orders = []
+        for window in windows:
+            answer = self._rank(window.query, list(window.passages))
+            try:
+                order = tuple(int(place) for place in answer if int(place) == place)
+            except (TypeError, ValueError) as error:
+                raise self._rank.wrong(f"{type(answer).__name__}, no positions ({str(error)[:80]})") from error
+            if sorted(order) != list(range(len(window.passages))):
+                shown = f"{list(order)[:10]}{'...' if len(order) > 10 else ''}"
+                raise self._rank.wrong(f"{shown}: expected each of 0 to {len(window.passages) - 1} once")
+            orders.append(order)
+            advance(1)
+        return orders
+
+    def peek(self, window: Window) -> tuple[None, int]:
+        """As `ListwiseRanker.peek`: nothing is cached, and tokens are its own affair."""
+        return None, 0
+
+    def facts(self) -> dict[str, Any]:
+        """For records."""
+        return model_identity(self.spec, template=False)
+
+
+class OwnChatModel(Estimate):
+    """A backend of `LLM` around an object's `generate`. Sampling is the object's own affair."""
+
+    here = True
+    origin: Mapping[str, Any] = {}
+
+    def __init__(self, spec: SystemSpec):
+        self.spec = spec
+        self.facts = {"model": spec.checkpoint, **model_identity(spec, template=False)}
+        self._generate = _Called(spec, "generate")
+
+    def check(self) -> None:
+        """Make the object."""
+        load_own(self.spec)
+
+    def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """(position, answer), one after the other."""
+        for position, request in enumerate(requests):
+            said = self._generate([dict(message) for message in request.messages])
+            if not isinstance(said, str):
+                raise self._generate.wrong(f"{type(said).__name__}, no text")
+            yield position, Answer(said.strip(), model=self.spec.checkpoint)
+
+
+def no_tokens(spec: SystemSpec) -> ToolkitError:
+    """Why no token ids are shown."""
+    return ToolkitError(f"{spec.name} is an object of Python, which splits texts by itself")

@@ -1,0 +1,285 @@
+"""BM25 through Anserini's and Lucene's own classes: the runs of Anserini's SearchCollection, digit for digit.
+
+SearchCollection reads each retrieved document's stored fields to learn its id, and scores it a second time. A Lucene
+search sorted by score and id has both in its result already: that is all that is asked for here.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.system.lazy_names import jnius
+from toolkit.core.system.progress import progress
+from toolkit.core.tables.columns import Ids, split_lines
+from toolkit.core.topics import Topic
+from toolkit.models.lucene import jvm
+from toolkit.models.lucene.docids import say_lacking
+from toolkit.models.lucene.jvm import java_class
+
+LUCENE = "Lorg/apache/lucene"
+DECIMALS = 6  # as Anserini writes scores: 4 decimals, ties broken in the 6th
+ENGLISH = "en"
+RM3 = {"fb_terms": 10, "fb_docs": 10, "original_query_weight": 0.5}  # Anserini's defaults
+RM3_CANDIDATES = 50  # SearchCollection's -rerankCutoff
+
+Answer = tuple[str, list[float]]  # document ids, one a line, and their scores as Lucene has them
+
+
+class Query(NamedTuple):
+    """What is asked of an index: a query's text, and the only documents that may be found; all where `among` is None."""
+
+    text: str
+    among: tuple[str, ...] | None = None
+
+
+class Searcher:
+    """BM25 (k1, b), with RM3 where asked for, over one Lucene index made by Anserini.
+
+    language  picks the analyzer, as `analyzer` does
+
+    Raises ToolkitError where the folder holds no index, or one that Anserini did not make.
+    """
+
+    def __init__(self, index: Path, *, k1: float = 0.9, b: float = 0.4, rm3: bool = False, language: str = ENGLISH):
+        self.index = index
+        self._analyzer = analyzer(language)
+        self._reader = open_reader(index)
+        self._searcher = java_class("org.apache.lucene.search.IndexSearcher")(self._reader)
+        self._searcher.setSimilarity(java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b))
+        # a long query has more distinct terms than Lucene's limit of 1,024, which guards against wildcards
+        java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
+        self._rm3 = rm3
+
+    def search(
+        self,
+        topics: Sequence[Topic],
+        *,
+        hits: int = 1000,
+        threads: int = 1,
+        tag: str = "bm25",
+        candidates: Mapping[str, Sequence[str]] | None = None,
+    ) -> Run:
+        """The best `hits` documents of each topic; a topic that nothing matches has no lines.
+
+        candidates  query id -> the only documents that it may find; they have the scores that they have without it
+
+        Scores are Anserini's: rounded to 4 decimals, ties by document id ascending made strict by steps of 1e-6. Equal
+        texts are searched once. The number of threads changes nothing but the time.
+        """
+        wanted = [Query(topic.text, tuple(candidates[topic.query_id]) if candidates else None) for topic in topics]
+        different = list(dict.fromkeys(wanted))
+        filters = {among: among_ids(among) for among in dict.fromkeys(query.among for query in different) if among is not None}
+        if filters:
+            present = {among: self._searcher.count(query) for among, query in filters.items()}
+            lacking = sum(len(query.among) - present[query.among] for query in wanted)
+            say_lacking(self.index, lacking, sum(len(query.among) for query in wanted))
+        ask = self._feedback(hits, filters) if self._rm3 else self._plain(hits, filters, different)
+        answers = dict(zip(different, _ask_all(ask, different, threads, self.index), strict=True))
+        return _run(topics, wanted, answers, tag, str(self.index))
+
+    def tokens(self, text: str) -> list[str]:
+        """What the analyzer makes of a text."""
+        return list(java_class("io.anserini.analysis.AnalyzerUtils").analyze(self._analyzer, text))
+
+    def _plain(self, hits: int, filters: Mapping[tuple, Any], wanted: Sequence[Query]) -> Callable[[Query], Answer]:
+        """The function from a query to its answer: one call into Java."""
+        top = jvm.fixed(
+            jvm.bound(
+                self._searcher,
+                "org.apache.lucene.search.IndexSearcher",
+                "search",
+                f"({LUCENE}/search/Query;I{LUCENE}/search/Sort;){LUCENE}/search/TopFieldDocs;",
+            ),
+            hits,
+            by_score_and_id(),
+        )
+        answer, build = top.then(_ids_and_scores()), self._query_builder()
+        if not filters:
+            whole = build.then(answer)
+            return lambda query: whole(query.text)
+        # in this thread: pyjnius mixes up the builders of several
+        queries = {query: filtered(build(query.text), filters[query.among]) for query in wanted}
+        return lambda query: answer(queries[query])
+
+    def _query_builder(self) -> jvm.Function:
+        return jvm.bound(
+            java_class("io.anserini.search.query.BagOfWordsQueryGenerator")(),
+            "io.anserini.search.query.BagOfWordsQueryGenerator",
+            "buildQuery",
+            f"(Ljava/lang/String;{LUCENE}/analysis/Analyzer;Ljava/lang/String;){LUCENE}/search/Query;",
+            "contents",
+            self._analyzer,
+        )
+
+    def _feedback(self, hits: int, filters: Mapping[tuple, Any]) -> Callable[[Query], Answer]:
+        """The same with RM3: Anserini's own reranker, object by object. Its terms come from all documents."""
+        build, tokens = self._query_builder(), java_class("io.anserini.analysis.AnalyzerUtils").analyze
+        scored, context = java_class("io.anserini.search.ScoredDocs"), java_class("io.anserini.rerank.RerankerContext")
+        # the collection's class parses the stored texts of an index that has no term vectors
+        rm3 = java_class("io.anserini.rerank.lib.Rm3Reranker")(
+            self._analyzer, jvm.named("io.anserini.collection.JsonCollection"), "contents", *RM3.values(), False, True
+        )
+        settings = java_class("io.anserini.search.SearchCollection$Args")()
+        settings.hits = hits
+
+        def ask(wanted: Query) -> Answer:
+            query = build(wanted.text)
+            first = self._searcher.search(query, RM3_CANDIDATES, by_score_and_id(), True)
+            words, among = tokens(self._analyzer, wanted.text), filters.get(wanted.among)
+            about = context(self._searcher, None, query, None, wanted.text, words, among, settings)
+            feedback = rm3.rerank(scored.fromTopDocs(first, self._searcher), about)
+            return "\n".join(feedback.docids), feedback.scores
+
+        return ask
+
+
+def open_reader(index: Path) -> Any:
+    """Lucene's IndexReader of a folder. Raises ToolkitError where there is no index in it."""
+    # absolute: Java's working folder is the one it was started in, whatever Python's is now
+    folder = java_class("java.nio.file.Paths").get(str(index.absolute()))
+    try:
+        directory = java_class("org.apache.lucene.store.FSDirectory").open(folder)
+        reader = java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+    except jvm.exception() as error:
+        raise ToolkitError(f"{index} is no Lucene index ({reason(error)})", "`tandem index` makes one") from error
+    return jvm.cast("org.apache.lucene.index.IndexReader", reader)
+
+
+@cache
+def by_score_and_id() -> Any:
+    """Anserini's order: score descending, document id ascending."""
+    sort_field = java_class("org.apache.lucene.search.SortField")
+    kind = java_class("org.apache.lucene.search.SortField$Type").STRING_VAL
+    return java_class("org.apache.lucene.search.Sort")(sort_field.FIELD_SCORE, sort_field("id", kind))
+
+
+def languages() -> list[str]:
+    """The language codes that Anserini has analyzers for."""
+    known = java_class("io.anserini.analysis.AnalyzerMap").analyzerMap
+    return sorted({*known.keySet().toArray(), ENGLISH})
+
+
+def analyzer(language: str) -> Any:
+    """Lucene's analyzer for a language, by Anserini's own map; an unknown code is an error (Anserini takes it for English)."""
+    if language == ENGLISH:
+        return java_class("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
+    if language not in languages():
+        raise ToolkitError(f"no analyzer for language {language!r}", f"known: {', '.join(languages())}")
+    return java_class("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(language)
+
+
+def among_ids(doc_ids: Sequence[str]) -> Any:
+    """Lucene's query for the documents of these ids (there is no newline in them)."""
+    text, stream = "java.lang.String", "java.util.stream.Stream"
+    query = (
+        jvm.method(text, "split", "(Ljava/lang/String;)[Ljava/lang/String;", "\n")
+        .then(jvm.static("java.util.Arrays", "stream", "([Ljava/lang/Object;)Ljava/util/stream/Stream;"))
+        .then(jvm.each(jvm.constructor("org.apache.lucene.util.BytesRef", "(Ljava/lang/CharSequence;)V")))
+        .then(jvm.method(stream, "toList", "()Ljava/util/List;"))
+    )
+    terms = "org.apache.lucene.search.TermInSetQuery"
+    made = query.then(jvm.constructor(terms, "(Ljava/lang/String;Ljava/util/Collection;)V", "id"))("\n".join(doc_ids))
+    return jvm.cast("org.apache.lucene.search.Query", made)
+
+
+def filtered(query: Any, among: Any) -> Any:
+    """A query whose documents must fit a second one too, which adds nothing to their scores."""
+    occur = java_class("org.apache.lucene.search.BooleanClause$Occur")
+    builder = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
+    builder.add(jvm.cast("org.apache.lucene.search.Query", query), occur.MUST)
+    builder.add(among, occur.FILTER)
+    return jvm.cast("org.apache.lucene.search.Query", builder.build())
+
+
+@cache
+def _ids_and_scores() -> jvm.Function:
+    """TopFieldDocs -> [ids, one a line; scores], both from the values that the documents were sorted by."""
+    values = jvm.field("org.apache.lucene.search.FieldDoc", "fields", "[Ljava/lang/Object;")
+    ids = values.then(jvm.element(1), jvm.method("org.apache.lucene.util.BytesRef", "utf8ToString", "()Ljava/lang/String;"))
+    scores = values.then(jvm.element(0), jvm.method("java.lang.Float", "doubleValue", "()D"))
+    documents = jvm.field("org.apache.lucene.search.TopDocs", "scoreDocs", f"[{LUCENE}/search/ScoreDoc;").then(
+        jvm.static("java.util.Arrays", "stream", "([Ljava/lang/Object;)Ljava/util/stream/Stream;")
+    )
+    return jvm.both(
+        documents.then(jvm.each(ids), jvm.joined("\n")),
+        documents.then(jvm.each_double(scores), jvm.method("java.util.stream.DoubleStream", "toArray", "()[D")),
+    )
+
+
+def _ask_all(ask: Callable[[Query], Answer], queries: Sequence[Query], threads: int, index: Path) -> list[Answer]:
+    """The answers to all queries, in their order."""
+    answers: list[Answer | None] = [None] * len(queries)
+    waiting, stop = iter(range(len(queries))), threading.Event()
+
+    def work(advance: Callable[[int], None]) -> None:
+        try:
+            for number in waiting:  # shared: each takes the next one
+                if stop.is_set():
+                    return
+                answers[number] = ask(queries[number])
+                advance(1)
+        except jvm.exception() as error:
+            stop.set()
+            query = f"the query: {queries[number].text[:80]}"
+            raise ToolkitError(f"searching {index}: {reason(error)}", query, status=1) from error
+        finally:
+            jnius.detach()
+
+    with progress("searching", len(queries), "queries") as advance, ThreadPoolExecutor(max(1, threads)) as pool:
+        try:
+            for worker in [pool.submit(work, advance) for _ in range(max(1, threads))]:
+                worker.result()
+        finally:
+            stop.set()
+    return answers
+
+
+def _run(topics: Sequence[Topic], wanted: Sequence[Query], answers: Mapping[Query, Answer], tag: str, source: str) -> Run:
+    """The answers as a run, in the order of the topics; wanted: the query of each."""
+    first, rankings, total = {}, [], 0  # query -> the place of its first line among all lines of all answers
+    for query, answer in answers.items():
+        first[query] = total
+        total += len(answer[1])
+        rankings.append(answer)
+    doc_ids = split_lines("\n".join(ids for ids, scores in rankings if scores))
+    scores = np.concatenate([*strict_scores([scores for _, scores in rankings]), np.empty(0, np.float32)])
+    present = [(topic.query_id, query) for topic, query in zip(topics, wanted, strict=True) if answers[query][1]]
+    lengths = np.array([len(answers[query][1]) for _, query in present], np.int64)
+    starts = np.array([first[query] for _, query in present], np.int64)
+    queries = np.repeat(np.arange(len(present), dtype=np.int32), lengths)
+    lines = np.arange(len(queries)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    documents = Ids(doc_ids).take(lines)
+    if len(known := documents.distinct) == 1 and known[0].as_py() == "":
+        raise ToolkitError(f"{source}: its documents have no ids to sort by", "rebuild the index with `tandem index`")
+    return Run(tuple(query_id for query_id, _ in present), queries, documents, scores[lines].astype(np.float64), tag=tag)
+
+
+def strict_scores(rankings: Sequence[Sequence[float]]) -> list[np.ndarray]:
+    """Scores of rankings, best first, as Anserini's ScoreTiesAdjusterReranker makes them (float32).
+
+    They are rounded to 4 decimals; a score less than 1e-4 (or just that) below the one before it, itself changed already,
+    loses 1e-6 for each such neighbour in a row. All in 32 bits, as in Java: above 16 the steps are coarser.
+    """
+    width = max(map(len, rankings), default=0)
+    table = np.full((width, len(rankings)), np.nan, np.float32)  # a row a rank, so that a step handles all rankings
+    for column, ranking in enumerate(rankings):
+        table[: len(ranking), column] = ranking
+    table = (np.floor(table.astype(np.float64) * 10_000 + 0.5) / 10_000).astype(np.float32)  # Java's Math.round
+    ties = np.zeros(len(rankings), np.float32)
+    for rank in range(1, width):
+        tied = table[rank - 1] - table[rank] <= np.float32(1e-4)
+        ties = np.where(tied, ties + 1, 0).astype(np.float32)
+        table[rank] -= np.float32(1e-6) * ties
+    return [table[: len(ranking), column] for column, ranking in enumerate(rankings)]
+
+
+def reason(error: Exception) -> str:
+    """The first line of what a Java exception says."""
+    return str(error).partition("\n")[0].removeprefix("JVM exception occurred: ")

@@ -1,0 +1,173 @@
+"""Whether an object of one's own does what its methods have to: asked for a handful of texts, answers compared."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.core.system.python_names import CALLED
+from toolkit.core.templates import Input
+from toolkit.models.checkpoints.own_systems import OwnChatModel, OwnRanker, is_own, make_own, methods_of
+from toolkit.models.encoders import load_encoder
+from toolkit.models.listwise.ranker import Window
+from toolkit.models.llm.messages import Request
+from toolkit.models.rerankers import load_reranker
+from toolkit.registry.choice import choose_system
+
+TEXTS = (
+    "how do vaccines work",
+    "A vaccine shows the immune system a harmless part of a pathogen, which it then knows when it meets the pathogen itself.",
+    "چگونه واکسن کار می‌کند",
+    "疫苗如何起作用?",
+    " ".join(["The immune system remembers what it has met."] * 60),
+    "x",
+)
+ALIKE = 1e-6  # by which a cosine of a text with itself may be below 1 in another batch
+CLOSE = 1e-4  # by which scores may differ
+
+
+class Check(NamedTuple):
+    """One thing that was tried. problem: what is wrong; empty where nothing is."""
+
+    method: str
+    what: str
+    problem: str = ""
+
+
+def check_system(system: Any, *, trust_remote_code: bool = False, **how: Any) -> list[Check]:
+    """Try each method that an object has.
+
+    system  `python:module:factory`, an entry's name, or an object
+    trust_remote_code  of a model of MTEB's registry
+    how     what `registry.choose_system` takes
+
+    Raises ToolkitError for what is no object of Python, or cannot be made.
+    """
+    spec = choose_system(system, **how)
+    if not is_own(spec):
+        raise ToolkitError(f"{spec.name} is no object of Python", "python:MODULE:FACTORY names one")
+    methods = methods_of(make_own(spec))
+    if not methods:
+        raise ToolkitError(f"{spec.checkpoint} has none of {', '.join(CALLED.values())}", "see docs/guides/own-system.md")
+    tried = {name: replace(spec, kind=KINDS[name], parameters={}) for name in methods}
+    return [check for name, as_kind in tried.items() for check in CHECKS[name](as_kind, trust_remote_code)]
+
+
+def _tried(method: str, tries: dict[str, Callable[[], str]]) -> Iterator[Check]:
+    """Each try with what it found; the first error of a method ends it."""
+    for what, attempt in tries.items():
+        try:
+            yield Check(method, what, attempt())
+        except ToolkitError as error:
+            yield Check(method, what, error.message)
+            return
+
+
+def _encode(spec: SystemSpec, trust: bool) -> Iterator[Check]:
+    inputs = [Input("", text) for text in TEXTS]
+    made: dict[str, np.ndarray] = {}
+    encoder: Any = None
+
+    def all_at_once() -> str:
+        nonlocal encoder
+        encoder = load_encoder(spec, trust_remote_code=trust)
+        made.update({side: encoder.encode(inputs, side) for side in ("query", "passage")})
+        dimensions = {vectors.shape[1] for vectors in made.values()}
+        return "" if len(dimensions) == 1 else f"queries and passages have vectors of {sorted(dimensions)} numbers"
+
+    def again() -> str:
+        same = np.array_equal(encoder.encode(inputs, "query"), made["query"])
+        return "" if same else "the same texts have other vectors the second time: runs will not repeat"
+
+    def alone() -> str:
+        one_by_one = np.concatenate([encoder.encode([each], "passage") for each in inputs])
+        lowest = float((one_by_one * made["passage"]).sum(1).min())
+        return "" if lowest >= 1 - ALIKE else f"a text alone has another vector than among others (cosine {lowest:.6f})"
+
+    def different() -> str:
+        vectors = made["passage"]
+        same = [row for row in range(1, len(vectors)) if np.array_equal(vectors[0], vectors[row])]
+        return f"{len(same) + 1} of {len(vectors)} texts have one and the same vector" if same else ""
+
+    yield from _tried(
+        "encode",
+        {
+            f"{len(TEXTS)} texts of each kind: a row each, finite, one length": all_at_once,
+            "the same again": again,
+            "each text alone": alone,
+            "different texts": different,
+        },
+    )
+
+
+def _score(spec: SystemSpec, trust: bool) -> Iterator[Check]:
+    pairs = [(Input("", TEXTS[0]), Input("", text)) for text in TEXTS[1:]]
+    made: list[np.ndarray] = []
+    reranker: Any = None
+
+    def all_at_once() -> str:
+        nonlocal reranker
+        reranker = load_reranker(spec, trust_remote_code=trust)
+        made.append(reranker.score(pairs))
+        return ""
+
+    def again() -> str:
+        same = np.array_equal(reranker.score(pairs), made[0])
+        return "" if same else "the same pairs have other scores the second time: runs will not repeat"
+
+    def alone() -> str:
+        one_by_one = np.concatenate([reranker.score([pair]) for pair in pairs])
+        return _apart(one_by_one, made[0], "a pair alone has another score than among others")
+
+    def reversed_order() -> str:
+        return _apart(reranker.score(pairs[::-1])[::-1], made[0], "scores depend on the order of the pairs")
+
+    yield from _tried(
+        "score",
+        {
+            f"{len(pairs)} pairs: a finite number each": all_at_once,
+            "the same again": again,
+            "each pair alone": alone,
+            "in another order": reversed_order,
+        },
+    )
+
+
+def _apart(values: np.ndarray, expected: np.ndarray, what: str) -> str:
+    most = float(np.abs(values - expected).max())
+    return f"{what} ({most:.3g} apart)" if most > CLOSE * max(1.0, float(np.abs(expected).max())) else ""
+
+
+def _rank(spec: SystemSpec, trust: bool) -> Iterator[Check]:
+    def orders(count: int) -> tuple[int, ...]:
+        return OwnRanker(spec).rank([Window("check", TEXTS[0], TEXTS[1 : count + 1])])[0]
+
+    def again() -> str:
+        return "" if orders(4) == orders(4) else "the same documents come in another order the second time"
+
+    tries: dict[str, Callable[[], str]] = {
+        f"{count} documents: a permutation": lambda count=count: orders(count) and "" for count in (1, 2, 4)
+    }
+    yield from _tried("rank", {**tries, "the same again": again})
+
+
+def _generate(spec: SystemSpec, trust: bool) -> Iterator[Check]:
+    messages = [{"role": "system", "content": "Answer briefly."}, {"role": "user", "content": "Is water wet? Yes or No?"}]
+    said: list[str] = []
+
+    def answer() -> str:
+        [(_, answer)] = OwnChatModel(spec).answers([Request(messages, {})])
+        said.append(answer.text)
+        return "" if answer.text else "it says nothing"
+
+    def again() -> str:
+        return answer() or ("" if said[0] == said[1] else "another answer the second time: only cached answers repeat")
+
+    yield from _tried("generate", {"a system turn and a question: a text": answer, "the same again": again})
+
+
+KINDS = {"encode": "dense", "score": "cross-encoder", "rank": "listwise", "generate": "judge"}  # one that needs the method
+CHECKS = {"encode": _encode, "score": _score, "rank": _rank, "generate": _generate}

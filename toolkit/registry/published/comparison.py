@@ -1,0 +1,138 @@
+"""Scores of runs beside what a paper prints of their systems, and a paper's claims over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolkit import registry
+from toolkit.core.scores import AVERAGE, PAIRED, Score
+from toolkit.core.specs import SystemSpec
+from toolkit.registry.published.claims import Claim, outcomes
+from toolkit.registry.published.paper_tables import Cell, Place, cells, is_of, kind_of, unprinted
+
+
+class Beside(NamedTuple):
+    """One number of a run beside the printed one; all in our scale.
+
+    cell    the printed one
+    tables  that print it so
+    """
+
+    run: str
+    group: str
+    mode: str
+    measure: str
+    value: float
+    cell: Cell
+    tables: tuple[str, ...]
+
+    @property
+    def difference(self) -> float:
+        """Ours minus theirs."""
+        return self.value - self.cell.value
+
+
+def measures_of(paper: str) -> tuple[str, ...]:
+    """What a paper prints, as ir_measures writes it; what evaluation adds by itself is not among it."""
+    measures = dict.fromkeys(cell.ours.measure for cell in cells(paper) if cell.ours)
+    return tuple(measure for measure in measures if registry.measure(measure).over != "aggregate")
+
+
+def beside(
+    scores: Iterable[Score], groups: Sequence[str], paper: str, printed: Mapping[str, Mapping[str, Any]]
+) -> list[Beside]:
+    """The aggregate scores of runs beside what a paper prints, run by run, each in the paper's order; what several tables
+    print alike is one row.
+
+    groups   of the benchmark, that were scored: a printed average is compared where all that it is over were
+    printed  run -> how the paper prints its system (`SystemSpec.printed`)
+    """
+    values = aggregates(scores)
+    rows: dict[tuple, Beside] = {}
+    for run, row in printed.items():
+        for cell in cells(paper):
+            if not cell.ours or not is_of(cell, row) or not (group := scored_group(cell.ours, groups)):
+                continue
+            place = (group, cell.ours.mode, cell.ours.measure)
+            value = values.get((run, *place), math.nan)
+            if not math.isnan(value):
+                key = (run, *place, cell.group, cell.mode, cell.value)
+                rows[key] = _merged(rows.get(key), Beside(run, *place, value, cell, (cell.table,)))
+    return list(rows.values())
+
+
+def _merged(known: Beside | None, row: Beside) -> Beside:
+    """One row for two that are alike but for the table; what contradicts either contradicts both."""
+    if known is None:
+        return row
+    flaws = tuple(dict.fromkeys((*known.cell.inconsistent, *row.cell.inconsistent)))
+    return known._replace(cell=known.cell._replace(inconsistent=flaws), tables=(*known.tables, *row.tables))
+
+
+def aggregates(scores: Iterable[Score]) -> dict[tuple[str, str, str, str], float]:
+    """Run, group, mode (empty where it is paired) and measure -> value."""
+    return {
+        (row.run, row.group, "" if row.mode == PAIRED else row.mode, row.measure): row.value
+        for row in scores
+        if not row.query_id
+    }
+
+
+def scored_group(place: Place, groups: Sequence[str]) -> str:
+    """How the scores of some groups call what a printed number is over; empty where they do not have it."""
+    if len(place.groups) > 1:
+        return AVERAGE if set(place.groups) == set(groups) else ""
+    if place.groups[0] not in groups:
+        return ""
+    return place.groups[0] if len(groups) > 1 else "all"
+
+
+def as_cells(
+    scores: Iterable[Score], groups: Sequence[str], paper: str, systems: Mapping[str, SystemSpec | None]
+) -> list[Cell]:
+    """The scores of runs in the form of a paper's tables, as its claims are said over them (`outcomes`).
+
+    systems  run -> the entry of its system, None where there is none. A system is called as the paper prints it; the second
+             run of one system, and a run of a system that the paper does not report, by the run's name
+    """
+    scores = [row for row in scores if not row.query_id]
+    values = aggregates(scores)
+    places = {(cell.table, cell.group, cell.mode, cell.measure): cell for cell in cells(paper) if cell.ours}
+    converted, taken = [], set()
+    for run, spec in systems.items():
+        printed = spec.printed.get(paper, {}) if spec else {}
+        names = printed.get("name", run)
+        name = names if isinstance(names, str) else names[0]
+        kind = printed.get("kind") or (kind_of(paper, spec.kind) if spec else "")
+        name = run if (name, kind) in taken else name
+        taken.add((name, kind))
+        converted += _of_figures([row for row in scores if row.run == run], paper, name, kind)
+        for cell in places.values():
+            value = values.get((run, scored_group(cell.ours, groups), cell.ours.mode, cell.ours.measure))
+            if value is not None and not math.isnan(value):
+                converted.append(cell._replace(system=name, kind=kind, value=value, printed="", note="", inconsistent=()))
+    return converted
+
+
+def _of_figures(scores: Iterable[Score], paper: str, system: str, kind: str) -> list[Cell]:
+    """What the figures of a paper that print no number would show of a run; the mode is the form of the query."""
+    return [
+        Cell(figure, system, kind, row.group, row.mode, measure, "", "fraction", row.value, "", (), None)
+        for figure, measures in unprinted(paper).items()
+        for row in scores
+        if (measure := row.measure.partition("@")[0]) in measures and not math.isnan(row.value)
+    ]
+
+
+def claims_over(
+    scores: Iterable[Score], groups: Sequence[str], paper: str, systems: Mapping[str, SystemSpec | None]
+) -> list[tuple[Claim, bool | None]]:
+    """What a paper claims in general, and whether it holds over the scores of runs; None where runs or scores are missing.
+
+    scores   with the measures that the paper prints (`measures_of`), or of `analyze stance`; others say nothing
+    others   as in `as_cells`
+    """
+    all_outcomes = outcomes(paper, as_cells(scores, groups, paper, systems))
+    return [(claim, holds) for claim, holds in all_outcomes if claim.general]

@@ -1,0 +1,116 @@
+"""The tables that papers print as text: with a row a system, or a row a number for programs; and their claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.tabular import to_csv, to_json
+from toolkit.registry.published.claims import Claim
+from toolkit.registry.published.paper_tables import Cell
+
+COLUMNS = (
+    "table",
+    "system",
+    "kind",
+    "group",
+    "mode",
+    "measure",
+    "printed",
+    "scale",
+    "value",
+    "compared",
+    "note",
+    "inconsistent",
+)
+WIDEST = 200  # characters of the heads that stand beside each other
+
+
+def lay_out(cells: Sequence[Cell]) -> list[Table]:
+    """A table of the paper each."""
+    by_table: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_table.setdefault(cell.table, []).append(cell)
+    return [_table(cells_of_table) for cells_of_table in by_table.values()]
+
+
+def long_forms(cells: Sequence[Cell]) -> dict[str, Callable[[], str]]:
+    """format -> what makes it, of those that have a row a number."""
+    rows = [_row(cell) for cell in cells]
+    return {"json": lambda: to_json(rows), "csv": lambda: to_csv(COLUMNS, rows)}
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    place = cell.ours
+    place_text = " ".join(filter(None, ("+".join(place.groups), place.mode, place.measure))) if place else ""
+    derived = {"compared": place_text, "inconsistent": " ".join(cell.inconsistent)}
+    return {name: derived.get(name, getattr(cell, name, "")) for name in COLUMNS}
+
+
+def _table(cells: Sequence[Cell]) -> Table:
+    """One table: what varies, first the systems, down or across; then the scales, and what is wrong."""
+    down, across = _layout(cells)
+    flaws = list(dict.fromkeys(flaw for cell in cells for flaw in cell.inconsistent))
+    rows: dict[tuple[str, ...], dict[str, Number]] = {}
+    columns: dict[str, Column] = {}
+    for cell in cells:
+        head = _head(cell, across)
+        marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in cell.inconsistent)
+        rows.setdefault(tuple(_labels(cell, down)), {})[head] = Number(cell.value, text=cell.printed + marks)
+        rest = " ".join(filter(None, _labels(cell, across[1:])))
+        columns.setdefault(head, Column(rest, above=cell.measure) if rest else Column(cell.measure))
+    lines = [[*key, *(values.get(head) for head in columns)] for key, values in rows.items()]
+    heads = (*(Column(name, label=True) for name in down), *columns.values())
+    return Table(heads, lines, [*_scales(cells), *numbered(flaws)], _title(cells[0]))
+
+
+def _layout(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
+    """What goes down and what across: as much as fits, the measures always."""
+    varying = [name for name in ("system", "kind", "group", "mode") if len({getattr(cell, name) for cell in cells}) > 1]
+    systems = [name for name in ("system", "kind") if name in varying] or ["system" if cells[0].system else "group"]
+    rest = [name for name in varying if name not in systems]
+    for down in range(len(rest) + 1):  # groups go down before modes do
+        across = ["measure", *rest[down:]]
+        if sum(map(len, {_head(cell, across) for cell in cells})) <= WIDEST:
+            break
+    return [*systems, *rest[:down]], across
+
+
+def _head(cell: Cell, names: Iterable[str]) -> str:
+    return " ".join(filter(None, _labels(cell, names)))
+
+
+def _labels(cell: Cell, names: Iterable[str]) -> list[str]:
+    return [getattr(cell, name) for name in names]
+
+
+def _title(cell: Cell) -> str:
+    return cell.table if not cell.table.isdigit() else f"table {cell.table}"
+
+
+def _scales(cells: Iterable[Cell]) -> list[str]:
+    scales: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        if cell.scale != "number":
+            scales.setdefault(cell.scale, {})[cell.measure] = None
+    return [f"printed as {scale}: {', '.join(measures)}" for scale, measures in scales.items()]
+
+
+def numbered(flaws: Sequence[str]) -> list[str]:
+    """What is wrong, as footnotes."""
+    return [f"[{number}] {flaw}" for number, flaw in enumerate(flaws, start=1)]
+
+
+def lay_out_claims(outcomes: Sequence[tuple[Claim, bool | None]]) -> Table:
+    """A row for each claim, whether it holds, and what the numbers say."""
+    words = {True: "holds", False: "does not hold", None: "no numbers"}
+    rows = [(words[holds], claim.claim, claim.section, claim.note) for claim, holds in outcomes]
+    prose = (Column(name, prose=True, priority=priority) for name, priority in (("claim", 0), ("section", 2), ("note", 1)))
+    return Table((Column("outcome", label=True), *prose), rows)
+
+
+def claim_forms(outcomes: Sequence[tuple[Claim, bool | None]]) -> dict[str, Callable[[], str]]:
+    """format -> what makes it, of those for programs."""
+    records = [{**claim._asdict(), "outcome": holds} for claim, holds in outcomes]
+    return {"json": lambda: to_json(records), "csv": lambda: to_csv([*Claim._fields, "outcome"], records)}

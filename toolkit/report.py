@@ -1,0 +1,160 @@
+"""report runs: one page with tables, plots and queries, or tables and figures for papers"""
+
+import argparse
+import sys
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.system.files import open_output
+from toolkit.core.tables.aligned_table import TableStyle
+from toolkit.options import baseline_option, judgment_options, number_options, ori_unit_option, text_options
+from toolkit.reporting.tables.text_table import KINDS, check_kinds
+from toolkit.shell import command, guard, note
+
+EPILOG = """\
+examples:
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --output report.html
+  tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --output report.html
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --format latex --tables main --width column
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --plots figures
+  tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --site public
+
+Of several benchmarks, each run is judged by the one whose queries it has. With --plots alone only figures are written."""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("report", __doc__, EPILOG)
+    made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any format: [MODE=]F")
+    judgment_options(made, benchmarks=True)
+    ori_unit_option(made)
+    made.add_argument(
+        "--perspectives",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="RUN",
+        help="runs of the perspectives of questions (ids <question>.<n>) by the systems whose runs of the questions are given",
+    )
+    made.add_argument(
+        "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
+    )
+    baseline_option(made, "BM25's, or the first")
+    text_options(made)
+    made.add_argument(
+        "--x",
+        choices=("parameters", "seconds", "tokens", "memory"),
+        default="parameters",
+        help="x axis of the plots of quality (default: parameters)",
+    )
+    made.add_argument("--radar", action="store_true", help="also a radar plot, of benchmarks of five groups or more")
+    made.add_argument(
+        "--published", action="store_true", help="also the numbers that the benchmark's paper prints, beside ours"
+    )
+    made.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
+    made.add_argument("--plots", metavar="DIR", help="also write every figure as PDF, SVG and PNG")
+    made.add_argument(
+        "--format", choices=("html", "latex", "markdown", "csv"), default="html", help="how results are written (default: html)"
+    )
+    made.add_argument("--output", metavar="F", help="where to write (default: standard output)")
+    paper = made.add_argument_group("for papers")
+    paper.add_argument(
+        "--tables",
+        metavar="NAME,...",
+        help=f"of latex, markdown and csv, in this order: {', '.join(KINDS)} (default: all that there are)",
+    )
+    paper.add_argument("--transpose", action="store_true", help="measures as rows, systems as columns: latex and markdown")
+    paper.add_argument(
+        "--width",
+        choices=("column", "page"),
+        help="of tables in latex, and of figures: one column, or the page of a paper (default: a column where a table fits "
+        "one; figures: page)",
+    )
+    number_options(paper, 3)
+    site = made.add_argument_group("a site")
+    text = "write a static site of all benchmarks and systems, with the runs: a new folder, or a site, which is updated"
+    site.add_argument("--site", metavar="DIR", help=text)
+    text = "also a page of two runs or systems side by side, on every benchmark that has both"
+    site.add_argument("--pair", nargs=2, action="append", default=[], metavar=("A", "B"), help=text)
+    return made
+
+
+def main(args: argparse.Namespace) -> None:
+    if args.site or args.pair:
+        _write_site(args)
+        return
+    from toolkit.reporting.report.collect import collect
+    from toolkit.reporting.report.make_report import report, to_html, to_text
+
+    kinds = args.tables.split(",") if args.tables is not None else []
+    check_kinds(kinds)
+    _check_format(args)
+    missing = args.missing or "worst"
+    named = {name: getattr(args, name) or name in kinds for name in ("published", "claims")}
+    models = collect(args.runs, args.benchmark or (), **_judging(args))
+    if named["published"] and args.benchmark:
+        from toolkit.evaluation.comparison.paper_comparison import check_judged
+
+        check_judged(args.benchmark[0], args.qrels)
+    if args.plots:
+        _save(models, args.plots, args.width or "page")
+    if args.plots and args.output is None:
+        return
+    style = TableStyle(percent=args.percent, decimals=args.decimals)
+    made = report(models, missing=missing, style=style, **named)
+    if args.format == "html":
+        text = to_html(made, index=args.index, docs=args.docs, missing=missing)
+    else:
+        text = to_text(made, args.format, tables=kinds, transpose=args.transpose, width=args.width)
+        for line in dict.fromkeys(line for each in models for line in each.notes):
+            note(line)
+    with open_output(args.output or "-") as file:
+        file.write(text.encode())
+    if args.output not in (None, "-"):
+        note(f"written: {args.output} ({len(text.encode()) / 1e6:.1f} MB)")
+
+
+def _check_format(args: argparse.Namespace) -> None:
+    """ToolkitError for options that the format has not, before anything is read."""
+    for given, option, formats in (
+        (args.tables is not None, "--tables", ("latex", "markdown", "csv")),
+        (args.transpose, "--transpose", ("latex", "markdown")),
+        (args.width and not args.plots, "--width", ("latex",)),
+    ):
+        if given and args.format not in formats:
+            raise ToolkitError(f"{option} is not for --format {args.format}", f"use it with {' or '.join(formats)}")
+
+
+def _judging(args: argparse.Namespace) -> dict[str, Any]:
+    """What `collect` takes beside runs and benchmarks."""
+    names = ("qrels", "measures", "depth", "ids", "unjudged", "ori_unit", "x", "radar", "perspectives", "stances", "baseline")
+    given = {name: getattr(args, name) for name in names}
+    return {**given, "modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
+
+
+def _write_site(args: argparse.Namespace) -> None:
+    if not args.site:
+        raise ToolkitError("--pair is of a site", "name its folder with --site DIR")
+    if args.output or args.plots or args.format != "html":
+        raise ToolkitError("--site writes a folder of pages, without --format, --output or --plots", "leave them out")
+    if args.percent or args.decimals is not None:
+        raise ToolkitError("--site writes fractions with the digits of a page: no --percent, --decimals", "leave them out")
+    _check_format(args)
+    from toolkit.reporting.site.make_site import report_site
+
+    named = {name: getattr(args, name) for name in ("index", "docs", "published", "claims")}
+    pairs = [(first, second) for first, second in args.pair]
+    written = report_site(args.runs, args.benchmark or (), output=args.site, pairs=pairs, **named, **_judging(args))
+    note(f"written: {args.site} ({written.files} files: {written.changed} new or changed, {written.removed} removed)")
+
+
+def _save(models: list, folder: str, width: str) -> None:
+    from pathlib import Path
+
+    from toolkit.reporting.figures.drawing import save
+
+    for path in save(models, Path(folder), width):
+        note(f"written: {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

@@ -1,0 +1,237 @@
+"""From what a user names to the comparisons of each run with the first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from toolkit import metrics as tandem
+from toolkit import registry
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.runs import Run
+from toolkit.core.scores import Change
+from toolkit.core.tables.aligned_table import Table
+from toolkit.datasets import resolve_topics
+from toolkit.evaluation.comparison.comparison import USUAL, Comparison, Family, Testing, compare, corrected, testing_notes
+from toolkit.evaluation.comparison.notes import run_notes
+from toolkit.evaluation.scores.evaluation import Evaluation, benchmark_of, prepare, to_depth
+from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.run_inputs import Source, as_sources, load_each
+from toolkit.files.provenance import NamedRun, Recorded, run_names
+from toolkit.reporting.diff.diff_output import Pair
+from toolkit.reporting.diff.diff_page import render
+from toolkit.reporting.diff.moved_queries import lay_out, most_moved
+from toolkit.reporting.diff.rankings import identical, likeness
+from toolkit.reporting.pages import Frame, browse, finder, languages_of
+from toolkit.retrieval.texts import texts_from
+
+
+@dataclass(frozen=True)
+class Given:
+    """Runs to compare, in the order given, with what judges them; `evaluation` is None where nothing does."""
+
+    runs: tuple[Run, ...]
+    names: tuple[str, ...]
+    evaluation: Evaluation | None
+
+    def measures(self, wanted: str | Sequence[str] | None) -> list[str]:
+        """As ir_measures writes them; the benchmark's own where none are named."""
+        return [str(measure) for measure in tandem.parse_all(wanted or self.evaluation.judgments.measures)]
+
+
+def load(
+    runs: Sequence[Any] | Mapping[str, Any],
+    *,
+    benchmark: str | None = None,
+    qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
+    measures: str | Sequence[str] | None = None,
+    depth: int | None = None,
+    ids: str = "tandem",
+    unjudged: str = "refuse",
+    rankings: bool = False,
+) -> Given:
+    """Read runs (a list, or names with them; each is one run) and judgments, as `toolkit.evaluation` does.
+
+    measures  that are going to be computed, see `prepare`
+    rankings  without judgments, also where the records of the runs name a benchmark
+
+    Raises ToolkitError for fewer than two runs and for what cannot be read or judged.
+    """
+    sources = as_sources(runs)
+    if len(sources) < 2:
+        raise ToolkitError(f"{len(sources)} run, nothing to compare it with", "tandem diff A B")
+    if rankings and (benchmark or qrels is not None):
+        raise ToolkitError("--rankings compares without judgments", "leave --rankings out, or --benchmark and --qrels")
+    if benchmark or qrels is not None or (not rankings and _has_benchmark(sources)):
+        how = {"modes": modes, "measures": measures, "apart": True}
+        prepared = prepare(sources, benchmark, qrels, depth, ids, unjudged, **how)
+        return Given(prepared.runs, _names(prepared.runs, sources), prepared)
+    if ids != "tandem":
+        raise ToolkitError(f"--ids {ids} needs a benchmark", "name --benchmark")
+    loaded = tuple(to_depth(run, depth) for run in load_each(sources))
+    return Given(loaded, _names(loaded, sources), None)
+
+
+def _has_benchmark(runs: Sequence[Any]) -> bool:
+    try:
+        return bool(benchmark_of(runs))
+    except ToolkitError:
+        return False
+
+
+def diff(
+    runs: Sequence[Any] | Mapping[str, Any] | Given,
+    *,
+    benchmark: str | None = None,
+    qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
+    measures: str | Sequence[str] | None = None,
+    depth: int | None = None,
+    ids: str = "tandem",
+    unjudged: str = "refuse",
+    missing: str = "worst",
+    testing: Testing = USUAL,
+    top: int = 5,
+    by: str | None = None,
+) -> list[Pair]:
+    """Compare each run with the first, in the order given.
+
+    runs       as for `load`, with `benchmark`, `qrels`, `modes`, `depth`, `ids` and `unjudged`, or what it returned; without
+               judgments, rankings alone are compared
+    measures   as in `toolkit.evaluation`
+    top, by    how many queries that moved most are shown, by which measure
+    missing      as in `toolkit.evaluation`
+    testing      how differences are tested; Holm's correction is over all runs that are compared with the first
+    """
+    judging = {"benchmark": benchmark, "qrels": qrels, "modes": modes, "measures": measures}
+    given = runs if isinstance(runs, Given) else load(runs, **judging, depth=depth, ids=ids, unjudged=unjudged)
+    if given.evaluation:
+        given.measures(measures)  # refuses what is no measure, also where nothing is to be computed
+    others = zip(given.runs[1:], given.names[1:], strict=True)
+    pairs = [_pair(given, other, name, measures, top, by, missing, testing) for other, name in others]
+    return _corrected(pairs, given, testing)
+
+
+def _corrected(pairs: Sequence[Pair], given: Given, testing: Testing) -> list[Pair]:
+    """The pairs with `holm` over all of them, and with how they are read first among their notes."""
+    compared = [pair for pair in pairs if pair.comparison]
+    if not compared:
+        return list(pairs)
+    of_pairs, family = corrected([pair.comparison.changes for pair in compared], given.evaluation.judgments, testing.primary)
+    made = [_marked(*each, family, testing) for each in zip(compared, of_pairs, strict=True)]
+    return [made.pop(0) if pair.comparison else pair for pair in pairs]
+
+
+def _marked(pair: Pair, changes: Sequence[Change], family: Family, testing: Testing) -> Pair:
+    notes = (*testing_notes(changes, family, testing, pair.a), *pair.notes)
+    return replace(pair, comparison=replace(pair.comparison, changes=tuple(changes)), notes=notes, family=family.note)
+
+
+def _names(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[str, ...]:
+    """Tags, or where two are the same, names from the records, or files where one has no record."""
+    tags = [run.tag for run in runs]
+    if len(set(tags)) == len(tags):
+        return tuple(tags)
+    named = []
+    for run, source in zip(runs, sources, strict=True):
+        record = Recorded(str(source.given), run).record if isinstance(source.given, str | Path) else None
+        named.append(NamedRun(run.tag, run.source, [record] if record else []))
+    if all(each.records for each in named):
+        return tuple(run_names(named))
+    return tuple(run.source or f"run {place}" for place, run in enumerate(runs, 1))
+
+
+def _pair(
+    given: Given,
+    b: Run,
+    name: str,
+    measures: Sequence[str] | None,
+    top: int,
+    by: str | None,
+    missing: str,
+    testing: Testing,
+) -> Pair:
+    a, names = given.runs[0], (given.names[0], name)
+    if identical(a, b):
+        return Pair(*names, True, (), None)
+    alike, notes = tuple(likeness(a, b)), tuple(_notes(a, b, names))
+    if given.evaluation is None:
+        return Pair(*names, False, alike, None, notes=notes, modes=registry.known_modes())
+    judgments = given.evaluation.judgments
+    chosen = replace(given.evaluation.measure_set(measures, missing), shown=())  # a change shows in any mode
+    comparison = compare(a, b, judgments, chosen, testing)
+    named = [replace(run, tag=tag) for run, tag in zip((a, b), names, strict=True)]
+    warnings = run_notes(named, judgments, chosen.every(judgments), missing)
+    moved = tuple(_moved(comparison, a, b, judgments, top, by))
+    notes = (*judgments.notes, *warnings, *notes, *comparison.notes)
+    return Pair(*names, False, alike, comparison, moved, notes, modes=judgments.known_modes)
+
+
+def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
+    """What must be known before likeness is trusted."""
+    for (run, name), (other, other_name) in permutations(zip((a, b), names, strict=True)):
+        if lacking := set(other.query_ids).difference(run.query_ids):
+            queries = "query" if len(lacking) == 1 else "queries"
+            yield f"{name} lacks {len(lacking):,} {queries} of {other_name}, whose rankings are not compared ({three(lacking)})"
+    depths = [int(run.lengths.max(initial=0)) for run in (a, b)]
+    if len(set(depths)) > 1:
+        shown = ", ".join(f"{name} {depth}" for name, depth in zip(names, depths, strict=True))
+        yield f"lists differ in depth ({shown}): overlap is over the longer one; --depth {min(depths)} truncates all"
+
+
+def _moved(comparison: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[Table]:
+    measure = str(tandem.parse(by)) if by else None
+    if measure and all(change.measure != measure for change in comparison.changes):
+        raise ToolkitError(f"{measure} was not compared", "name it with -m too")
+    rows = most_moved(comparison, top, measure)
+    return [lay_out(rows, a, b, judgments)] if rows else []
+
+
+def page(
+    given: Given,
+    pairs: Sequence[Pair] | None = None,
+    *,
+    benchmark: str | None = None,
+    topics: str | Sequence[str] | None = None,
+    index: str | None = None,
+    docs: str | None = None,
+    measures: Sequence[str] | None = None,
+    missing: str = "worst",
+    notes: Sequence[str] = (),
+    frame: Frame | None = None,
+) -> str:
+    """What changed, and the runs side by side, query by query, as one HTML file.
+
+    pairs        what `diff` says of these runs; compared here where they are not given
+    topics       whose queries they are; the benchmark's where none are named
+    index, docs  where texts of documents come from, see `toolkit.retrieval.texts`; the benchmark's corpora where neither is
+                 named
+    frame        of a page of a site
+
+    Raises ToolkitError where there are no judgments of the runs.
+    """
+    if given.evaluation is None:
+        raise ToolkitError("a page shows scores, and there are no judgments for these runs", "name --benchmark or --qrels")
+    benchmark = benchmark or given.evaluation.benchmark
+    queries = resolve_topics(topics or benchmark) if topics or benchmark else None
+    has_texts = queries and (index or docs or queries.benchmark)
+    browsed = browse(
+        given.runs,
+        given.names,
+        given.evaluation.judgments,
+        given.measures(measures),
+        topics=queries.topics if queries else (),
+        find=finder(given.evaluation.judgments, queries, texts_from(queries, index=index, docs=docs)) if has_texts else None,
+        languages=languages_of(given.evaluation.judgments, queries) if queries else None,
+        missing=missing,
+    )
+    compared = diff(given, measures=measures, missing=missing) if pairs is None else pairs
+    notes = (*given.evaluation.judgments.notes, *notes)
+    return render(compared, browsed, title=_title(given.names), notes=notes, frame=frame)
+
+
+def _title(names: Sequence[str]) -> str:
+    first, *others = names
+    return f"{first} \u2192 {others[0]}" if len(others) == 1 else f"{len(others)} runs compared with {first}"

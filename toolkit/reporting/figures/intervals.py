@@ -1,0 +1,79 @@
+"""How sure the measures over modes and core queries are: bars with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolkit.core.system.lazy_names import alt
+from toolkit.evaluation.comparison.intervals import of_group, own_interval
+from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.scoring import is_ranked
+from toolkit.metrics.inference import Bounds
+from toolkit.reporting.figures.charts import chart_of, data
+from toolkit.reporting.figures.columns import Column, by_query, keys, over
+from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.reporting.figures.style import axis_name
+from toolkit.reporting.figures.theme import NAMES_ONCE, focused, lead, row_height, run_looks, run_rows, zero_line
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts
+
+ACROSS = 3  # panels side by side
+
+
+def columns(model: ReportModel) -> list[Column]:
+    """p-MRR, WISE, SICR and Robustness in each of its modes: what is a mean over queries or core queries."""
+    found = (column for column in model.columns(model.overall) if over(column[0]) in ("paired", "group"))
+    return [column for column in found if is_ranked(*column, model.judgments.modes) and by_query(model, column)]
+
+
+def applies(model: ReportModel) -> bool:
+    """One such measure is enough."""
+    return bool(columns(model))
+
+
+def drawn(model: ReportModel) -> Drawn:
+    """The value of each run and the bounds of its interval."""
+    rows = []
+    for column in columns(model):
+        for facts in model.runs:
+            # a group of which a run has no query has no value where these are skipped
+            if selected := [key for key in keys(model, model.overall, column) if key in facts.values]:
+                value = facts.value(*column, model.overall)
+                rows.append((*column, facts.name, value, *(interval(facts, model.judgments, selected) or (value, value))))
+    return Drawn(("measure", "mode", "run", "value", "low", "high"), tuple(rows))
+
+
+def interval(facts: RunFacts, judgments: Judgments, selected: Sequence[Key]) -> Bounds | None:
+    """The 95 % interval of a run's value, as `evaluate --intervals` has it; of several groups, of their average. None where a
+    run lacks one, and where nothing is known of how others would vary.
+    """
+    parts = {part.group: part for part in judgments.parts}
+    if not selected or any(key not in facts.values or key.group not in parts for key in selected):
+        return None
+    measure = selected[0].measure
+    return own_interval(measure, [of_group(facts.values[key], parts[key.group], measure) for key in selected])
+
+
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A panel a measure and mode, a dot with its interval a run, all on one scale."""
+    numbers = drawn(model)
+    bounds_of_all = [bound for row in numbers.rows for bound in row[4:]]
+    scale = alt.Scale(domain=[min([0.0, *bounds_of_all]), max([0.0, *bounds_of_all])], nice=True)
+    rows = lead(numbers.dicts(), model)
+    panels = []
+    for column in columns(model):
+        own = data(row for row in rows if (row["measure"], row["mode"]) == column)
+        base = chart_of(own).encode(y=run_rows(model), opacity=focused(), **run_looks(model, "color"))
+        across = alt.X("low:Q", title=axis_name(*column), scale=scale, axis=alt.Axis(tickCount=5))
+        intervals = base.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q")
+        # an interval without width is two ticks at one place
+        ends = [base.mark_tick(thickness=2, size=9).encode(x=alt.X(f"{end}:Q", scale=scale)) for end in ("low", "high")]
+        dots = base.mark_point(filled=True, size=60).encode(
+            x="value:Q",
+            **run_looks(model, "shape"),
+            tooltip=["run:N", *(f"{name}:Q" for name in ("value", "low", "high"))],
+        )
+        panels.append(alt.layer(zero_line(), intervals, *ends, dots, width=190, height=alt.Step(row_height(model))))
+    return alt.concat(*panels, columns=ACROSS, align="each", usermeta=NAMES_ONCE)
+
+
+INTERVALS = plot("intervals", applies, draw, drawn)

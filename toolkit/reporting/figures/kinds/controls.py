@@ -1,0 +1,148 @@
+"""What the instruction adds beyond its length: each run beside its placebo run, or else beside what ignores instructions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping
+from typing import Any, NamedTuple
+
+from toolkit.core.modes import INSTRUCTED, REVERSED
+from toolkit.core.system.lazy_names import alt
+from toolkit.evaluation.comparison.references import BLIND
+from toolkit.files.provenance import part
+from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.columns import Column, following, keys, relevance, shown_column
+from toolkit.reporting.figures.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown
+from toolkit.reporting.figures.intervals import interval
+from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.reporting.figures.style import GREY
+from toolkit.reporting.figures.theme import focused, run_looks
+from toolkit.reporting.report.model import ReportModel, RunFacts
+
+PLACEBO = "placebo"
+# a checkpoint is known by its revision, its weights are named by newer records alone
+APART = ("instruction", "usage", "requests", "queries cut", "device", "weights")
+
+
+class Control(NamedTuple):
+    """What a run is read against: the value of its placebo run with its interval, or of its blind reference without."""
+
+    kind: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def applies(model: ReportModel) -> bool:
+    """A measure of following, and something to read it against."""
+    return following(model) is not None and bool(drawn(model).rows)
+
+
+def columns(model: ReportModel) -> list[Column]:
+    """Relevance in the modes with instructions, where the table has them, and the measure of following."""
+    wanted = model.judgments.modes.of(INSTRUCTED, REVERSED)
+    measure = relevance(model)[0]
+    modes = [column for column in model.columns(model.overall) if column[0] == measure and column[1] in wanted]
+    return [*modes, following(model)]
+
+
+def is_placebo(facts: RunFacts) -> bool:
+    """Whether its record says that placebos were sent in the place of instructions."""
+    return any(part(record, "method").get("instruction") == PLACEBO for record in facts.records)
+
+
+def placebo_run(model: ReportModel, facts: RunFacts) -> RunFacts | None:
+    """The placebo run that was made as this one is; None where there is none among the runs."""
+    if not facts.records or is_placebo(facts):
+        return None
+    wanted = _method(facts)
+    return next((other for other in model.runs if is_placebo(other) and _method(other) == wanted), None)
+
+
+def _method(facts: RunFacts) -> list[Any]:
+    """How a run was made, but for what became of the instructions, what was counted, and what only newer records say."""
+    return [_without(part(record, "method"), APART) for record in facts.records]
+
+
+def _without(value: Any, names: Container[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without(each, names) for name, each in value.items() if name not in names}
+    return [_without(each, names) for each in value] if isinstance(value, list) else value
+
+
+def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> Control | None:
+    """What a number of a run in a group is read against; None where nothing is known."""
+    if other := placebo_run(model, facts):
+        value = other.value(*column, group)
+        selected = [key for key in keys(model, group, column) if key in other.values]
+        if value is not None and selected:
+            return Control(PLACEBO, value, *(interval(other, model.judgments, selected) or ()))
+    rows = (row for row in facts.references.get(BLIND, ()) if (row.measure, row.mode, row.group) == (*column, group))
+    return next((Control(BLIND, row.value) for row in rows if not math.isnan(row.value)), None)
+
+
+def drawn(model: ReportModel) -> Drawn:
+    """Each run that is drawn by number and group, beside its control."""
+    rows = []
+    known = {facts.name: facts for facts in model.runs}
+    for column in columns(model):
+        for name in _runs(model):
+            for group in groups_shown(model):
+                value, beside = known[name].value(*column, group), control(model, known[name], column, group)
+                if beside and value is not None and not math.isnan(value):
+                    ends = ("" if end is None else end for end in beside[2:])
+                    rows.append((*column, name, group, value, *beside[:2], *ends))
+    named = ("measure", "mode", "run", "group", "value", "control", "control's value", "low", "high")
+    return Drawn(named, tuple(rows))
+
+
+def _runs(model: ReportModel) -> dict[str, str]:
+    placebos = {facts.name for facts in model.runs if is_placebo(facts)}
+    return {name: shown for name, shown in runs_shown(model).items() if name not in placebos}
+
+
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A row a number, a panel a group, a run's mark with a line from its control."""
+    shown, groups, numbers, lines = _runs(model), named_groups(model), drawn(model).rows, []
+    for column in columns(model):
+        rows = [
+            {
+                "measure": shown_column(column),
+                "run": shown[name],
+                "group": groups[group],
+                "value": round(value, 4),
+                "control": kind,
+                "control value": round(other, 4),
+                **({} if low == "" else {"low": round(low, 4), "high": round(high, 4)}),
+                "_between": "-" if low == "" else f"{low:.3f} and {high:.3f}",
+            }
+            for *of_column, name, group, value, kind, other, low, high in numbers
+            if tuple(of_column) == column
+        ]
+        lines.append(panel_row(model, _layers(model), rows, list(shown.values()), shown_column(column)))
+    return alt.vconcat(*lines, spacing=18)
+
+
+def _layers(model: ReportModel) -> list[alt.Chart]:
+    looks, chart = run_looks(model, "color", "shape"), chart_of().encode(opacity=focused())
+    across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
+    tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]
+    between = alt.Tooltip("_between:N", title="95 % interval of the control's value")
+    return [
+        chart_of()
+        .transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=9, color=GREY, opacity=0.3)
+        .encode(x="low:Q", x2="high:Q"),
+        chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="control value:Q", color=looks["color"]),
+        chart_of().mark_tick(thickness=2, size=11, color=GREY).encode(x="control value:Q"),
+        chart.mark_point(filled=True, size=48).encode(
+            x="value:Q",
+            **looks,
+            tooltip=["run:N", "group:N", "control:N", *tips, between],
+        ),
+    ]
+
+
+TIPS = {"value": "value", "control value": "its value"}
+
+CONTROLS = plot("controls", applies, draw, drawn, most=MOST)

@@ -1,0 +1,136 @@
+"""How a system scores what it should find, what an instruction excludes, and everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolkit.core.modes import Modes, join_mode
+from toolkit.core.runs import Run
+from toolkit.core.system.lazy_names import alt
+from toolkit.core.tables.columns import lookup, to_arrow
+from toolkit.evaluation.scores.judgments import Judgments, Part
+from toolkit.evaluation.scores.scoring import own_queries
+from toolkit.metrics.families.pairs import ROLES, Pairs, pairs
+from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.reporting.figures.style import GREY
+from toolkit.reporting.figures.theme import drawn_runs, run_labels
+from toolkit.reporting.report.model import ReportModel
+
+KINDS = GOLD, NEGATIVES, OTHERS = ("gold", "negatives", "others")
+BINS = 30
+KIND_COLOURS = {GOLD: "#986D2C", NEGATIVES: "#028DED", OTHERS: GREY}
+KIND_DASHES = {GOLD: [1, 0], NEGATIVES: [6, 3], OTHERS: [2, 2]}
+
+
+class Lines(NamedTuple):
+    """Lines of a run, all (n,): the mode (its place among the judgments'), the kind (its place in `KINDS`), the score."""
+
+    modes: np.ndarray
+    kinds: np.ndarray
+    scores: np.ndarray
+
+
+def applies(model: ReportModel) -> bool:
+    """Modes, between which documents change sides."""
+    return len(model.judgments.modes) > 1
+
+
+def lines_of(run: Run, judgments: Judgments) -> Lines:
+    """All lines for judged queries. Gold documents are relevant in the base mode and in the changed one, negatives in the base
+    mode alone, whatever the mode of the line.
+    """
+    parts = [_lines(own_queries(run, part), part, judgments.modes) for part in judgments.parts]
+    return Lines(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _lines(own: Run, part: Part, modes: Modes) -> Lines:
+    followed = pairs(own, part.qrels)
+    width = len(own.doc_ids)
+    lines = own.queries.astype(np.int64) * width + own.docs
+    kinds = np.full(len(own), KINDS.index(OTHERS))
+    for kind, rows in ((GOLD, followed.gold), (NEGATIVES, ~followed.gold)):
+        kinds[np.isin(lines, _places(own, followed, rows))] = KINDS.index(kind)
+    place = {mode: place for place, mode in enumerate(modes)}
+    mode_of = np.array([place[modes.split(query_id)[1]] for query_id in own.query_ids], np.int64)
+    return Lines(mode_of[own.queries], kinds, own.scores)
+
+
+def _places(own: Run, followed: Pairs, rows: np.ndarray) -> np.ndarray:
+    """The code of a query of the run times the number of documents, plus the document's, of these pairs in every mode."""
+    code_of = {query_id: code for code, query_id in enumerate(own.query_ids)}
+    docs = lookup(to_arrow(followed.doc_ids), own.doc_ids)
+    places = []
+    for role in ROLES:
+        names = [
+            join_mode(*both)
+            for both in zip(followed.query_ids, (mode_ranks[role] for mode_ranks in followed.modes), strict=True)
+        ]
+        queries = np.array([code_of.get(name, -1) for name in names], np.int64)[followed.queries]
+        known = rows & (queries >= 0) & (docs >= 0)
+        places.append(queries[known] * len(own.doc_ids) + docs[known])
+    return np.concatenate(places)
+
+
+def drawn(model: ReportModel) -> Drawn:
+    """Of each run, mode and kind the documents whose score is in each bin; the bins of a run are the same in all modes."""
+    rows = [row for facts in model.runs for row in _counted(facts.name, lines_of(facts.run, model.judgments), model)]
+    return Drawn(("run", "mode", "kind", "from score", "to score", "documents", "share"), tuple(rows))
+
+
+def _counted(name: str, lines: Lines, model: ReportModel) -> Iterator[tuple]:
+    edges = np.histogram_bin_edges(lines.scores, BINS)
+    for number, mode in enumerate(model.judgments.modes):
+        for code, kind in enumerate(KINDS):
+            counts, _ = np.histogram(lines.scores[(lines.modes == number) & (lines.kinds == code)], edges)
+            total = int(counts.sum())
+            for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True):
+                if total:
+                    yield name, mode, kind, low, high, count, count / total
+
+
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A panel a run and mode, a stepped line a kind of documents; the panels of a run have the same axes."""
+    modes = list(model.judgments.modes)
+    shown, first = run_labels(model), drawn_runs(model)
+    found: dict[str, list[tuple]] = {}
+    for row in drawn(model).rows:
+        found.setdefault(row[0], []).append(row)
+    panels = []
+    for name in first:
+        across = alt.Scale(domain=[min(row[3] for row in found[name]), max(row[4] for row in found[name])], nice=False)
+        up = alt.Scale(domain=[0, max(row[6] for row in found[name])])
+        for mode in modes:
+            rows = list(_steps(shown[name], [row for row in found[name] if row[1] == mode]))
+            last = name == first[-1]
+            kinds = alt.Scale(domain=list(KINDS), range=list(KIND_COLOURS.values()))
+            dashes = alt.Scale(domain=list(KINDS), range=list(KIND_DASHES.values()))
+            panels.append(
+                chart_of(rows, title=f"{shown[name]}, {mode}", width=190, height=80)
+                .mark_line(interpolate="step-after", strokeWidth=1.6)
+                .encode(
+                    x=alt.X("score:Q", title="score" if last else None, scale=across, axis=alt.Axis(tickCount=4, grid=False)),
+                    y=alt.Y("share:Q", title="fraction of kind", scale=up, axis=alt.Axis(tickCount=3)),
+                    color=alt.Color("kind:N", scale=kinds),
+                    strokeDash=alt.StrokeDash("kind:N", scale=dashes),
+                    tooltip=["run:N", "mode:N", "kind:N", "score:Q", "share:Q", "documents:Q"],
+                )
+            )
+    return alt.concat(*panels, columns=len(modes), align="each")
+
+
+def _steps(name: str, bins: list[tuple]) -> Iterator[dict[str, Any]]:
+    """Each bin where it begins, and the end of the last; of bins that are alike the first and the last."""
+    for kind in KINDS:
+        own = [row for row in bins if row[2] == kind]
+        for before, row, after in zip([None, *own], own, [*own[1:], None], strict=False):
+            if not (before and after and before[5] == row[5] == after[5]):
+                yield {"run": name, "mode": row[1], "kind": kind, "score": row[3], "share": row[6], "documents": row[5]}
+        if own:
+            yield {"run": name, "mode": own[-1][1], "kind": kind, "score": own[-1][4], "share": 0.0, "documents": 0}
+
+
+HISTOGRAMS = plot("histograms", applies, draw, drawn, bins=BINS)

@@ -1,0 +1,131 @@
+"""Measures over pairs of modes by dimension, as InfoSearch's radar plots show them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from toolkit.core.system.lazy_names import alt
+from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.columns import own_groups, paired
+from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.reporting.figures.style import GREY, axis_name, labels, ticks
+from toolkit.reporting.figures.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
+from toolkit.reporting.report.model import ReportModel
+
+ACROSS = 2  # circles side by side
+FEWEST = 5  # groups: fewer make no area that an eye compares
+
+
+def applies(model: ReportModel) -> bool:
+    """Asked for, measures over pairs of modes, and five groups."""
+    return model.radar and len(own_groups(model)) >= FEWEST and bool(paired(model))
+
+
+def drawn(model: ReportModel) -> Drawn:
+    """The value of each run in each group."""
+    rows = (
+        (measure, facts.name, group, facts.value(measure, mode, group))
+        for measure, mode in paired(model)
+        for facts in model.runs
+        for group in own_groups(model)
+    )
+    kept = tuple(row for row in rows if row[3] is not None and not math.isnan(row[3]))
+    return Drawn(("measure", "run", "group", "value"), kept)
+
+
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A circle a measure, a spoke a group, a closed line a run; retrieval and reranking apart, on the same rings."""
+    rows = lead(drawn(model).dicts(), model)
+    circles = []
+    for column in paired(model):
+        own = [row for row in rows if row["measure"] == column[0]]
+        for name, names in stages(model).items():
+            title = ", ".join(filter(None, (axis_name(*column), name)))
+            circles.append(_circle(model, title, [row for row in own if row["run"] in names], own, first=not circles))
+    return alt.concat(*circles, columns=ACROSS, align="each")
+
+
+def stages(model: ReportModel) -> dict[str, set[str]]:
+    """`retrieval` and `reranking` -> names of their runs, as InfoSearch's figure 3 has them apart; one, without a name, where
+    all are of one stage.
+    """
+    reranking = {facts.name for facts in model.runs if facts.heading.endswith("reranker")}
+    retrieval = {facts.name for facts in model.runs} - reranking
+    return {"retrieval": retrieval, "reranking": reranking} if retrieval and reranking else {"": retrieval | reranking}
+
+
+class Circle(NamedTuple):
+    """Where values lie: the turn of each group from the top, the values of the rings, and the value of the centre, which is
+    below the smallest ring, so that this does not vanish in one point.
+    """
+
+    turns: dict[str, float]
+    rings: list[float]
+    centre: float
+
+    @property
+    def radius(self) -> float:
+        """Of the outermost ring."""
+        return self.rings[-1] - self.centre
+
+    def place(self, value: float, turn: float) -> dict[str, float]:
+        """Of a value, from the centre."""
+        return {"_x": (value - self.centre) * math.sin(turn), "_y": (value - self.centre) * math.cos(turn)}
+
+    def axes(self) -> tuple[alt.X, alt.Y]:
+        """Both; the scale stands left of the circle, where no line covers it."""
+        reach = 1.32 * self.radius
+        scale = alt.Scale(domain=[-reach, reach], nice=False)
+        labelled = {"labelExpr": f"format(datum.value + ({self.centre!r}), '.2~f')", "grid": False, "domain": False}
+        axis = alt.Axis(values=[ring - self.centre for ring in self.rings], **labelled)
+        return alt.X("_x:Q", axis=None, scale=scale), alt.Y("_y:Q", axis=axis, scale=scale, title=None)
+
+
+def _circle(
+    model: ReportModel, title: str, rows: list[dict[str, Any]], scaled: list[dict[str, Any]], *, first: bool
+) -> alt.TopLevelMixin:
+    """scaled: the rows that the rings are chosen by; first: it has the legend."""
+    groups = own_groups(model)
+    rings = ticks([row["value"] for row in scaled])
+    turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
+    circle = Circle(turns, rings, 2 * rings[0] - rings[1])
+    places = [{**row, **circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])} for row in rows]
+    ends = [{**row, "_number": len(groups)} for row in places if row["_number"] == 0]
+    base = only_leading(chart_of(places + ends), model).encode(*circle.axes(), opacity=focused())
+    line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=40)
+    lines, points = lines_and_points(line, point, model, ["run:N", "group:N", "value:Q"], order="_number:Q")
+    lines = with_legend_clicks(lines) if first else lines
+    return alt.layer(*_web(circle), lines, points, title=title, width=300, height=300)
+
+
+def _web(circle: Circle) -> list[alt.Chart]:
+    """The rings, the one of 0 darker, the spokes, and the names of the groups at their ends."""
+    across, up = circle.axes()
+    around = [2 * math.pi * step / 72 for step in range(73)]
+    rings = [{"_ring": ring, "_turn": turn, **circle.place(ring, turn)} for ring in circle.rings for turn in around]
+    spokes = [
+        {"_group": group, **circle.place(value, turn)}
+        for group, turn in circle.turns.items()
+        for value in (circle.centre, circle.rings[-1])
+    ]
+    zero = alt.when("datum._ring == 0").then(alt.value(1)).otherwise(alt.value(0.3))
+    web = [
+        chart_of(rings)
+        .mark_line(color=GREY, strokeWidth=1)
+        .encode(across, up, detail="_ring:N", order="_turn:Q", opacity=zero),
+        chart_of(spokes).mark_line(color=GREY, strokeWidth=1, opacity=0.3).encode(across, up, detail="_group:N"),
+    ]
+    shown = labels(circle.turns)
+    for group, turn in circle.turns.items():
+        end = {"_name": shown[group], **circle.place(circle.rings[-1] + 0.1 * circle.radius, turn)}
+        words = chart_of([end]).mark_text(align=_side(math.sin(turn)), baseline="middle", limit=90)
+        web.append(words.encode(across, up, text="_name:N"))
+    return web
+
+
+def _side(across: float) -> str:
+    return "center" if abs(across) < 0.1 else "left" if across > 0 else "right"
+
+
+RADAR = plot("radar", applies, draw, drawn)

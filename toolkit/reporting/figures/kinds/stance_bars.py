@@ -1,0 +1,119 @@
+"""Which side of a question a system retrieves, and whether it follows the query's (BERDS, figures 2 and 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from toolkit.core.qrels import Qrels
+from toolkit.core.system.lazy_names import alt
+from toolkit.evaluation.scores.scoring import own_queries
+from toolkit.evaluation.scores.stance import CUTOFF, FORMS, Tally, contested_questions, tally
+from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.reporting.figures.style import INK, NEAR_BLACK, PALE, cell
+from toolkit.reporting.figures.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
+from toolkit.reporting.report.model import ReportModel, RunFacts
+
+SHOWN = {
+    "SupportingOnly": "supporting only",
+    "OpposingOnly": "opposing only",
+    "Both": "both",
+    "Neither": "neither",
+}
+STANCE_COLOURS = ("#4B1D7A", "#A04A00", "#F2B84B", "#BDBDBD")  # dark, middle, bright, pale: in grey as well
+LABELLED = 0.07  # the smallest part of a bar that has room for its number
+
+
+def with_two_perspectives(qrels: Qrels) -> bool:
+    """Whether some question has exactly two perspectives."""
+    pairs = np.unique(np.stack([qrels.queries, qrels.subtopics]), axis=1)
+    return bool((np.bincount(pairs[0]) == 2).any())
+
+
+def applies(model: ReportModel) -> bool:
+    """Judgments of perspectives, some question with exactly two of them in each group."""
+    judgments = model.judgments
+    return not judgments.modes and all(with_two_perspectives(part.qrels) for part in judgments.parts)
+
+
+def tallies(facts: RunFacts, model: ReportModel) -> Iterator[tuple[str, list[Tally]]]:
+    """Each form of the query with what its top documents hold, group by group."""
+    parts = [(part, contested_questions(part.qrels, model.stances)) for part in model.judgments.parts]
+    for form, run in {FORMS[0]: facts.run, **facts.by_stance}.items():
+        yield form, [tally(own_queries(run, part), part.qrels, stance, CUTOFF) for part, stance in parts]
+
+
+def drawn_stance(model: ReportModel) -> Drawn:
+    """The share of questions, the mean over groups, for each run and form of the query."""
+    rows = []
+    for facts in model.runs:
+        for form, tallied in tallies(facts, model):
+            shares = [{what: which.mean() for what, which in each.stances().items()} for each in tallied]
+            rows += [(facts.name, form, what, float(np.mean([each[what] for each in shares]))) for what in SHOWN]
+    return Drawn(("run", "query", "stance", "share"), tuple(rows))
+
+
+def draw_stance(model: ReportModel) -> alt.TopLevelMixin:
+    """A bar a run and form of the query, four parts long, each with its number where it has the room."""
+    rows, ends = [], {}
+    for row in lead(drawn_stance(model).dicts(), model):
+        start = ends.get((row["run"], row["query"]), 0.0)
+        end = ends[row["run"], row["query"]] = start + row["share"]
+        bar = row["run"] if row["query"] == FORMS[0] else f"{row['run']}, {row['query']}"
+        shown = cell(row["share"]) if row["share"] >= LABELLED else ""
+        names = {"stance": SHOWN[row["stance"]], "_bar": bar, "_shown": shown}
+        rows.append({**row, **names, "_start": start, "_end": end, "_middle": (start + end) / 2})
+    bars = alt.Scale(domain=list(dict.fromkeys(row["_bar"] for row in rows)))
+    base = chart_of(rows).encode(
+        y=alt.Y("_bar:N", title=None, scale=bars, axis=alt.Axis(grid=False)),
+        opacity=focused(),
+        tooltip=["run:N", "query:N", "stance:N", "share:Q"],
+    )
+    across = alt.X("_start:Q", title="questions (fraction)", scale=alt.Scale(domain=[0, 1]))
+    colours = alt.Scale(domain=list(SHOWN.values()), range=list(STANCE_COLOURS))
+    parts = base.mark_bar(stroke=INK, strokeWidth=0.8, height={"band": 0.8}).encode(
+        x=across, x2="_end:Q", color=alt.Color("stance:N", scale=colours, sort=None)
+    )
+    pale = alt.when(alt.FieldOneOfPredicate(field="stance", oneOf=[SHOWN["Both"], SHOWN["Neither"]]))
+    numbers = base.mark_text().encode(
+        x="_middle:Q", text="_shown:N", color=pale.then(alt.value(NEAR_BLACK)).otherwise(alt.value(PALE))
+    )
+    return alt.layer(parts, numbers, width=480, height=alt.Step(24))
+
+
+def drawn_lean(model: ReportModel) -> Drawn:
+    """(p - n) / p of each run and form of the query, the mean over groups; none where p is 0 in one of them."""
+    rows = []
+    for facts in model.runs:
+        for form, tallied in tallies(facts, model):
+            lean = math.fsum(each.lean for each in tallied) / len(tallied)
+            if not math.isnan(lean):
+                rows.append((facts.name, form, lean))
+    return Drawn(("run", "query", "lean"), tuple(rows))
+
+
+def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
+    """A line a run over the forms of the query."""
+    rows = lead(drawn_lean(model).dicts(), model)
+    forms = alt.Scale(domain=list(FORMS))
+    across = alt.X(
+        "query:N", title="the query is the question, or one of its perspectives", scale=forms, axis=alt.Axis(labelAngle=0)
+    )
+    base = only_leading(chart_of(rows), model).encode(
+        x=across,
+        y=alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)"),
+        opacity=focused(),
+    )
+    line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=60)
+    lines, points = lines_and_points(line, point, model, ["run:N", "query:N", "lean:Q"])
+    zero = chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(y=alt.datum(0))
+    return alt.layer(zero, with_legend_clicks(lines), points, width=400, height=260)
+
+
+STANCES = plot("stance", applies, draw_stance, drawn_stance, cutoff=CUTOFF)
+LEANS = plot(
+    "lean", lambda model: applies(model) and any(facts.by_stance for facts in model.runs), draw_lean, drawn_lean, cutoff=CUTOFF
+)

@@ -1,0 +1,164 @@
+"""What all figures share: one colour, shape and dash a run over the report, one configuration for page and paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from toolkit.core.system.lazy_names import alt
+from toolkit.reporting.figures.charts import chart_of, specification
+from toolkit.reporting.figures.columns import best_runs
+from toolkit.reporting.figures.style import COLOURS, DASHES, INK, SHAPES, labels
+from toolkit.reporting.report.leading import leading
+from toolkit.reporting.report.model import ReportModel
+
+TEXT = 11  # pixels of most text; none is smaller than SMALL
+SMALL = 10
+FADED = 0.12
+MOST = 12  # runs whose lines or points fit into one panel
+# the page's script sets it to the runs that are chosen in any figure, legend or table; empty: all
+FOCUS = "focus"
+SIGNALS = "signals"
+CHOSEN = f"length({FOCUS}) == 0 || indexof({FOCUS}, datum.run) >= 0"
+LEADS = "_leads"  # of rows of the runs that are drawn where all would be too many; copied numbers leave fields of `_` out
+# what the page's script does to fit a chart into a narrower window: see `toolkit.reporting.tables.fitting`
+NAMES_ONCE = {"names": "first column"}
+
+
+def themed(chart: alt.TopLevelMixin, description: str = "") -> dict[str, Any]:
+    """The Vega-Lite specification of a chart, as page and files draw it: without a title, which stands beside the figure.
+
+    description  what is read to those who do not see it
+
+    Grounds are transparent, and text and lines have the colour of the text around them.
+    """
+    spec = specification(chart)
+    own = spec.get("usermeta", {}).get(SIGNALS, {})
+    spec["params"] = [{"name": name, "value": value} for name, value in {FOCUS: [], **own}.items()] + spec.get("params", [])
+    return spec | {"background": "transparent", "description": description, "config": configuration()}
+
+
+def signals(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a chart with these signals, as they are at first: altair's parameters need a name for every view."""
+    return {SIGNALS: dict(values)}
+
+
+def configuration() -> dict[str, Any]:
+    """Vega-Lite's configuration of every figure."""
+    words = {"labelColor": INK, "titleColor": INK, "labelFontSize": TEXT, "titleFontSize": TEXT}
+    lines = {"domainColor": "#888", "tickColor": "#888", "gridColor": "#8883"}
+    return {
+        "font": "Helvetica, Arial, sans-serif",
+        "view": {"stroke": None},
+        "axis": {**words, **lines, "labelLimit": 260, "titleFontWeight": "normal", "titleLimit": 400, "labelFlush": False},
+        "header": {**words, "labelFontWeight": "bold", "title": None},
+        "title": {
+            "color": INK,
+            "subtitleColor": INK,
+            "fontSize": TEXT,
+            "fontWeight": "normal",
+            "anchor": "start",
+            "offset": 6,
+            "limit": 400,
+        },
+        "legend": {**words, "labelLimit": 260, "orient": "bottom", "columns": 4, "title": None, "titleFontWeight": "normal"},
+        "text": {"color": INK, "fontSize": TEXT},
+        "rule": {"color": INK},
+        "concat": {"spacing": 24},
+    }
+
+
+def run_labels(model: ReportModel) -> dict[str, str]:
+    """Run -> what figures call it."""
+    return labels(facts.name for facts in model.runs)
+
+
+def run_names(model: ReportModel) -> list[str]:
+    """What figures call the runs, in the report's order: the domain of every scale over runs."""
+    return list(run_labels(model).values())
+
+
+def drawn_runs(model: ReportModel) -> list[str]:
+    """The names of the runs that are drawn where lines or points of all would be too many: the best by the leading number, in
+    the report's order.
+    """
+    best = {facts.name for facts in best_runs(model, leading(model), MOST)}
+    few = len(model.runs) > MOST
+    return [facts.name for facts in model.runs if facts.name in best or not few]
+
+
+def leading_only(model: ReportModel) -> str:
+    """In words, which runs are drawn; empty where all are."""
+    few = len(model.runs) > MOST
+    return f"Drawn are the {MOST} best of {len(model.runs)} runs, or on a page those that are chosen." if few else ""
+
+
+def only_leading(chart: alt.Chart, model: ReportModel) -> alt.Chart:
+    """A chart of lines or points, whose rows `lead` has marked: the chosen runs alone, or the leading ones."""
+    if len(model.runs) <= MOST:
+        return chart
+    return chart.transform_filter(f"length({FOCUS}) ? indexof({FOCUS}, datum.run) >= 0 : datum.{LEADS}")
+
+
+def lead(rows: Iterable[dict[str, Any]], model: ReportModel) -> list[dict[str, Any]]:
+    """Rows of a chart with runs as figures call them; of more than MOST runs the leading ones' are marked."""
+    shown, first = run_labels(model), set(drawn_runs(model))
+    marked = len(model.runs) > MOST
+    return [{**row, "run": shown[row["run"]], **({LEADS: 1} if marked and row["run"] in first else {})} for row in rows]
+
+
+def run_legend(model: ReportModel) -> Any:
+    """The legend of runs, in which a click chooses one; the leading ones where all would be too many."""
+    shown = run_labels(model)
+    return alt.Legend(values=[shown[name] for name in drawn_runs(model)], symbolLimit=0, symbolStrokeWidth=0)
+
+
+def with_legend_clicks(first: alt.Chart) -> alt.Chart:
+    """The first layer whose legend is shown: Vega takes clicks on a legend's entries where a selection is bound to it."""
+    return first.add_params(alt.selection_point("legend", fields=["run"], bind="legend")).properties(name="legend_of")
+
+
+def run_looks(model: ReportModel, *channels: str, legend: bool = False) -> dict[str, Any]:
+    """Channel -> how it says of which run a mark is: any 28 in a row differ in colour or dash, any 56 in colour or shape.
+
+    channels  `color`, `fill` or `stroke`, which is the same in every figure of the report; `shape`; `strokeDash`
+    legend    whether the channel has one
+    """
+    looks = {"shape": (alt.Shape, SHAPES), "strokeDash": (alt.StrokeDash, DASHES)}
+    names, shown, made = run_names(model), run_legend(model) if legend else None, {}
+    for channel in channels:
+        kind, values = looks.get(channel, (alt.Color, COLOURS))
+        scale = alt.Scale(domain=names, range=[values[number % len(values)] for number in range(len(names))])
+        made[channel] = kind("run:N", scale=scale, legend=shown)
+    return made
+
+
+def lines_and_points(line: alt.Chart, point: alt.Chart, model: ReportModel, tooltip: list[str], **more: Any) -> list[alt.Chart]:
+    """Layers of a figure with a line a run: the lines, and points on them that tell what they are.
+
+    more  channels of the lines alone
+    """
+    return [
+        line.encode(**run_looks(model, "color", "strokeDash", legend=True), **more),
+        point.encode(**run_looks(model, "color", "shape", legend=True), tooltip=tooltip),
+    ]
+
+
+def run_rows(model: ReportModel, names: Sequence[str] | None = None) -> alt.Y:
+    """A row a run, the first on top, with its name beside it; names  as figures call them, where not all runs have one."""
+    return alt.Y("run:N", title=None, scale=alt.Scale(domain=list(names or run_names(model))), axis=alt.Axis(grid=False))
+
+
+def row_height(model: ReportModel) -> int:
+    """Pixels of a row a run: fewer where there are many."""
+    return 20 if len(model.runs) <= 40 else 13
+
+
+def zero_line() -> alt.Chart:
+    """A dashed line through zero of the horizontal axis."""
+    return chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(x=alt.datum(0))
+
+
+def focused(whole: float = 1.0) -> Any:
+    """The opacity of marks of a run: whole where it is chosen, or nothing is."""
+    return alt.when(CHOSEN).then(alt.value(whole)).otherwise(alt.value(FADED * whole))

@@ -1,0 +1,290 @@
+"""What a reader browses: every query with its values, its rankings side by side, and where its judged documents stand."""
+
+import functools
+import math
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolkit import metrics as tandem
+from toolkit import registry
+from toolkit.core.documents import Doc
+from toolkit.core.modes import BASE, INSTRUCTED, Modes, join_mode
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+from toolkit.core.scores import PAIRED
+from toolkit.core.tables.columns import to_arrow
+from toolkit.core.topics import Topic
+from toolkit.datasets import TopicSet
+from toolkit.evaluation.scores.judgments import Judgments, Part
+from toolkit.evaluation.scores.scoring import MeasureSet, own_queries
+from toolkit.retrieval.texts import Texts
+
+TOP = 20  # documents of each list
+CHARACTERS = 4_000  # of each document
+TEXT = 100_000_000  # characters of all documents together: no page holds so much, and each is shorter where they are many
+FEWEST = 300  # of each, then
+OTHER = "other"  # the kind of a judged document that is relevant in no mode
+UNJUDGED = "unjudged"
+KINDS = ("gold", "negative", "relevant", OTHER, UNJUDGED)
+DIGITS = 6  # of the documents' scores
+DECIMALS = 4  # of values: what is shown is rounded here, where evaluate does it too
+Values = Mapping[tuple[str, str], Mapping[str, float]]  # (measure, mode) -> query id without mode -> value
+Find = Callable[[str, Sequence[str]], Mapping[str, Doc]]  # (group, document ids) -> their texts
+Labels = Mapping[str, Mapping[str, int]]  # query id -> document -> its highest label
+
+
+class Judged(NamedTuple):
+    """A judged document: its highest label, and its rank in each run, None where it was not retrieved."""
+
+    doc_id: str
+    label: int
+    ranks: list[int | None]
+
+
+@dataclass
+class Question:
+    """One query in all of its modes.
+
+    values  by (measure, mode): a value a run, None where a run has none
+    modes   one entry a mode: `mode`; `text`, the instruction, or what a system is given where that is not the query; `lists`,
+            of each run its best documents as (document, score); `judged`, of each judged document (document, label, kind, its
+            rank in each run), but of `other` ones only what a list has. Kinds: `gold` (relevant in the base and in the
+            instructed mode), `negative` (in the base mode alone), `relevant`, `other`
+    """
+
+    id: str
+    group: str
+    text: str
+    values: dict[tuple[str, str], list[float | None]] = field(default_factory=dict)
+    modes: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Browsed:
+    """Everything of one page.
+
+    docs       document ids, as lists and judgments number them
+    texts      parallel: the first characters of each that a list has; empty for the others, and where nobody has it
+    questions  in the order of groups and judgments
+    modes      of the query ids, with their roles
+    languages  group -> language of its documents (`fa`), where the benchmark says
+    """
+
+    runs: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    docs: list[str]
+    texts: list[str]
+    questions: list[Question]
+    modes: Modes = field(default_factory=Modes)
+    languages: Mapping[str, str] = field(default_factory=dict)
+
+    @functools.cached_property
+    def moves(self) -> list[tuple[float, float]]:
+        """Of each column, how far apart the runs are: the largest absolute mean difference of a run from the first, then the
+        largest mean absolute difference, both over the range of the measure's values; zeros where nothing differs.
+
+        The range makes ranks and fractions comparable. A measure without a good direction counts as 0: it says nothing of a
+        system's quality.
+        """
+        spans: dict[str, list[float]] = {}
+        means = []
+        for column in self.columns:
+            values = [question.values[column] for question in self.questions if column in question.values]
+            rows = np.array(values, float).reshape(-1, len(self.runs))  # none where every question lacks a mode
+            apart = rows[:, 1:] - rows[:, :1]
+            apart = apart[:, ~np.isnan(apart).all(axis=0)]
+            both = (
+                [np.abs(np.nanmean(apart, axis=0)).max(), np.nanmean(np.abs(apart), axis=0).max()] if apart.size else [0.0, 0.0]
+            )
+            means.append(both)
+            spans.setdefault(column[0], []).extend(rows[~np.isnan(rows)].tolist())
+        ranges = {measure: max(its, default=0.0) - min(its, default=0.0) or 1.0 for measure, its in spans.items()}
+        aims = {measure: registry.measure(measure).direction != "none" for measure in ranges}
+        return [
+            (float(mean) / ranges[measure] * aims[measure], float(size) / ranges[measure] * aims[measure])
+            for (measure, _), (mean, size) in zip(self.columns, means, strict=True)
+        ]
+
+    @property
+    def opening(self) -> int:
+        """The column to begin with: what moved most; of one run or of equal ones, the first measure over pairs of modes."""
+        moves = self.moves
+        if any(map(any, moves)):
+            return moves.index(max(moves))
+        return next((place for place, (_, mode) in enumerate(self.columns) if mode == PAIRED), 0)
+
+
+def browse(
+    runs: Sequence[Run],
+    names: Sequence[str],
+    judgments: Judgments,
+    measures: Sequence[str],
+    *,
+    topics: Iterable[Topic] = (),
+    find: Find | None = None,
+    languages: Mapping[str, str] | None = None,
+    missing: str = "worst",
+) -> Browsed:
+    """Collect it all from runs and what judges them.
+
+    topics     for the texts of queries
+    find       where texts of documents come from; None for a page without
+    languages  see `languages_of`
+    """
+    known = {topic.query_id: topic for topic in topics}
+    codes: dict[str, int] = {}
+    place: dict[int, str] = {}  # document of a list -> a group that has it
+    questions: list[Question] = []
+    columns: dict[tuple[str, str], None] = {}
+    chosen = MeasureSet(tuple(measures), missing=missing)
+    heads = [run.head(TOP) for run in runs]
+    for part in judgments.parts:
+        values = [_values(run, part, chosen) for run in runs]
+        columns |= dict.fromkeys(key for row in values for key in row)
+        of_part = list(_questions(part, runs, heads, values, known, codes))
+        for code in (
+            code for question in of_part for mode in question.modes for ranking in mode["lists"] for code, _ in ranking
+        ):
+            place.setdefault(code, part.group)
+        questions += of_part
+    docs = list(codes)
+    texts = _texts(docs, place, find)
+    return Browsed(tuple(names), tuple(columns), docs, texts, questions, judgments.known_modes, languages or {})
+
+
+def finder(judgments: Judgments, topics: TopicSet, texts: Texts) -> Find:
+    """Texts by the judgments' names of groups."""
+    groups = _groups(judgments, topics)
+    return lambda group, doc_ids: texts(groups.get(group, group)).find(doc_ids)
+
+
+def languages_of(judgments: Judgments, topics: TopicSet) -> dict[str, str]:
+    """Group, as the judgments name it -> the language that the registry states for its documents."""
+    if topics.benchmark is None:
+        return {}
+    spec = topics.benchmark.spec
+    stated = {group["name"]: group["language"] for group in spec.groups if group.get("language")}
+    return {name: stated[own] for name, own in _groups(judgments, topics).items() if own in stated}
+
+
+def _groups(judgments: Judgments, topics: TopicSet) -> dict[str, str]:
+    """The judgments' names of groups -> the topics': a single group is `all` there."""
+    groups = {part.group: part.group for part in topics.parts}
+    if len(judgments.parts) == len(topics.parts) == 1:
+        groups[judgments.parts[0].group] = topics.parts[0].group
+    return groups
+
+
+def _values(run: Run, part: Part, chosen: MeasureSet) -> Values:
+    return {
+        (result.measure, result.mode): dict(zip(result.query_ids, result.values.tolist(), strict=True))
+        for result in chosen.values(run, part)
+        if result.query_ids
+    }
+
+
+def _questions(
+    part: Part,
+    runs: Sequence[Run],
+    heads: Sequence[Run],
+    values: Sequence[Values],
+    known: Mapping[str, Topic],
+    codes: dict[str, int],
+) -> Iterable[Question]:
+    best = [dict(own_queries(run, part).rankings()) for run in heads]
+    judged = _judgments(part.qrels, runs)
+    labels = {query_id: {row.doc_id: row.label for row in rows} for query_id, rows in judged.items()}
+    questions: dict[str, Question] = {}
+    modes = registry.modes_of(part.qrels)
+    for query_id in part.qrels.query_ids:
+        base, mode = modes.split(query_id)
+        topic = known.get(query_id)
+        if base not in questions:
+            text = (topic.query or topic.text) if topic else ""
+            questions[base] = Question(base, part.group, text, _values_of(base, part, values))
+        rankings = [ranking.get(query_id, ()) for ranking in best]
+        listed = {doc.doc_id for ranking in rankings for doc in ranking}
+        questions[base].modes.append(
+            {
+                "mode": mode,
+                "text": _beside(topic, questions[base].text) if topic else "",
+                "lists": [_best(ranking, codes) for ranking in rankings],
+                "judged": list(_judged(query_id, judged[query_id], listed, labels, codes, modes)),
+            }
+        )
+    for question in questions.values():
+        question.modes.sort(key=lambda row: modes.place(row["mode"]))
+    return questions.values()
+
+
+def _beside(topic: Topic, query: str) -> str:
+    """What a mode says beside the query."""
+    return topic.instruction or (topic.text if topic.text != query else "")
+
+
+def _values_of(base: str, part: Part, values: Sequence[Values]) -> dict[tuple[str, str], list[float | None]]:
+    core = (part.cores or {}).get(base, base)
+    keys = dict.fromkeys(key for row in values for key in row)
+    rows = {key: [_number(row.get(key, {}), base, core) for row in values] for key in keys}
+    return {key: row for key, row in rows.items() if any(value is not None for value in row)}
+
+
+def _number(values: Mapping[str, float], base: str, core: str) -> float | None:
+    """A query's own value, or that of its core query."""
+    value = values.get(base, values.get(core))
+    return None if value is None or math.isnan(value) else float(f"{value:.{DECIMALS}f}")
+
+
+def _best(ranking: Sequence, codes: dict[str, int]) -> list[tuple[int, float]]:
+    return [(codes.setdefault(doc.doc_id, len(codes)), float(f"{doc.score:.{DIGITS}g}")) for doc in ranking[:TOP]]
+
+
+def _judgments(qrels: Qrels, runs: Sequence[Run]) -> dict[str, list[Judged]]:
+    """query id -> its judged documents, highest labels first. Rankings of a thousand lines are joined, never listed."""
+    joins = [tandem.positions(run, qrels).documents() for run in runs]
+    ranks = np.stack([np.where(joined.missing, 0, joined.ranks) for joined in joins], axis=1).tolist()
+    rows = joins[0]
+    doc_ids = qrels.doc_ids.take(to_arrow(rows.docs)).to_pylist()
+    judged: dict[str, list[Judged]] = {query_id: [] for query_id in qrels.query_ids}
+    for query, doc_id, label, doc_ranks in zip(rows.queries.tolist(), doc_ids, rows.relevance.tolist(), ranks, strict=True):
+        if doc_id:  # a line of no document names a perspective that nothing holds
+            judged[qrels.query_ids[query]].append(Judged(doc_id, label, [rank or None for rank in doc_ranks]))
+    return {query_id: sorted(documents, key=lambda row: (-row.label, row.doc_id)) for query_id, documents in judged.items()}
+
+
+def _judged(
+    query_id: str, rows: Sequence[Judged], listed: Container[str], labels: Labels, codes: dict[str, int], modes: Modes
+) -> Iterator[tuple]:
+    base, mode = modes.split(query_id)
+    others = ([join_mode(base, other) for other in modes.of(role)] for role in (BASE, INSTRUCTED))
+    pair = [next((labels[key] for key in variants if key in labels), {}) for variants in others]
+    for row in rows:
+        kind = _kind(row.doc_id, row.label, pair if mode else [])
+        if kind == OTHER and row.doc_id not in listed:
+            continue
+        yield codes.setdefault(row.doc_id, len(codes)), row.label, kind, row.ranks
+
+
+def _kind(doc_id: str, label: int, pair: Sequence[Mapping[str, int]]) -> str:
+    if pair and all(pair) and pair[0].get(doc_id, 0) > 0:
+        return "gold" if pair[1].get(doc_id, 0) > 0 else "negative"
+    return "relevant" if label > 0 else OTHER
+
+
+def _texts(docs: Sequence[str], place: Mapping[int, str], find: Find | None) -> list[str]:
+    texts = [""] * len(docs)
+    if find is None:
+        return texts
+    of_group: dict[str, list[int]] = {}
+    for code, group in place.items():
+        of_group.setdefault(group, []).append(code)
+    most = max(FEWEST, min(CHARACTERS, TEXT // max(len(place), 1)))
+    for group, group_codes in of_group.items():
+        documents = find(group, [docs[code] for code in group_codes])
+        for code in group_codes:
+            if doc := documents.get(docs[code]):
+                texts[code] = doc.contents[:most]
+    return texts

@@ -1,0 +1,1 @@
+"""What a report says: its model, its findings, its page."""

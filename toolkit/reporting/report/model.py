@@ -1,0 +1,139 @@
+"""What a report is made of: runs of one benchmark with all that is computed and known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score
+from toolkit.core.specs import BenchmarkSpec, SystemSpec
+from toolkit.core.topics import Topic
+from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.run_inputs import Source
+from toolkit.evaluation.scores.scoring import AVERAGE
+from toolkit.metrics.families.diagnostics import Findings
+from toolkit.reporting.report.run_facts import Cost
+
+
+class Key(NamedTuple):
+    """Which numbers: group and mode as in `Score`, the measure as ir_measures writes it."""
+
+    group: str
+    measure: str
+    mode: str
+
+
+@dataclass(frozen=True, eq=False)
+class QueryValues:
+    """One measure of one run, query by query.
+
+    query_ids  without mode; core queries for grouped measures
+    values     (n,) float64, parallel
+    """
+
+    query_ids: tuple[str, ...]
+    values: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RunFacts:
+    """One run.
+
+    name        unique in the report, for people (`toolkit.files.provenance.run_names`); programs know it by `run.tag`
+    run         itself, truncated to the depth that is looked at
+    system      the entry of the registry; None for a system that is not there
+    called      what its record calls the system (`bm25+rules`); the name where nobody says
+    heading     the kind of system it stands under (`toolkit.reporting.report.run_facts.headings`)
+    cost        what it took
+    records     the records of its files (`toolkit.files.provenance`); none of a file without
+    sources     its files, each with the mode that it was given as; none of a run in memory
+    scores      its own aggregate rows
+    judged      the aggregate rows of Judged@10: which share of the ten best documents is judged
+    references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes
+    values      group, measure, mode -> the values of each query
+    findings    what the diagnostics of measures found of it and its judgments; None where nothing was scored
+    by_stance   the system's runs of perspectives as queries, under the questions' ids: `supporting`, `opposing`; empty where
+                none are given (`toolkit.evaluation.scores.stance`)
+    """
+
+    name: str
+    run: Run
+    system: SystemSpec | None
+    called: str
+    heading: str
+    cost: Cost
+    records: tuple[Mapping[str, Any], ...]
+    scores: tuple[Score, ...]
+    sources: tuple[Source, ...] = ()
+    judged: tuple[Score, ...] = ()
+    references: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
+    values: Mapping[Key, QueryValues] = field(default_factory=dict)
+    findings: Findings | None = None
+    by_stance: Mapping[str, Run] = field(default_factory=dict)
+
+    def is_called(self, given: str) -> bool:
+        """Whether this is its name, its tag, or a file of it."""
+        return given in (self.name, self.run.tag, *self.run.source.split(", "))
+
+    def value(self, measure: str, mode: str, group: str) -> float | None:
+        """An aggregate value; None where there is none."""
+        return self._aggregates.get(Key(group, measure, mode))
+
+    @cached_property
+    def _aggregates(self) -> dict[Key, float]:
+        return {Key(row.group, row.measure, row.mode): row.value for row in reversed(self.scores)}
+
+
+@dataclass(frozen=True, eq=False)
+class ReportModel:
+    """All runs of one benchmark, in the order of their kinds and names.
+
+    name       the benchmark, the selection of it, or the files that judge
+    benchmark  its entry; None for files and for collections of ir_datasets
+    topics     of all groups and modes that are judged; empty where only files judge
+    measures   as ir_measures writes them, in the order of the table
+    notes      what must be known before a number is trusted
+    x          the field of `Cost` that quality is drawn against
+    radar      whether groups are drawn as a radar too
+    stances    query id -> which of its two perspectives supports; None where nobody says, and the first does
+    beside     the other benchmarks of the same report: one may hold paraphrases of this one's instructions
+    baseline   the name of the run that the others are compared with first
+    """
+
+    name: str
+    benchmark: BenchmarkSpec | None
+    judgments: Judgments
+    runs: tuple[RunFacts, ...]
+    measures: tuple[str, ...]
+    topics: tuple[Topic, ...] = ()
+    notes: tuple[str, ...] = ()
+    x: str = "parameters"
+    radar: bool = False
+    stances: Mapping[str, str] | None = None
+    beside: tuple[ReportModel, ...] = ()
+    baseline: str = ""
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """Those that have rows, the macro average among them where there are several."""
+        return tuple(dict.fromkeys(row.group for facts in self.runs for row in facts.scores))
+
+    @property
+    def overall(self) -> str:
+        """The group of the main table: the average, or the only one."""
+        return AVERAGE if AVERAGE in self.groups else self.groups[0]
+
+    def columns(self, group: str | None = None) -> Sequence[tuple[str, str]]:
+        """(measure, mode) of a group's numbers, or of all, in the order of the table."""
+        if group is None:
+            return tuple(dict.fromkeys((key.measure, key.mode) for key in self._keys))
+        return tuple((key.measure, key.mode) for key in self._keys if key.group == group)
+
+    @cached_property
+    def _keys(self) -> tuple[Key, ...]:
+        return tuple(dict.fromkeys(Key(row.group, row.measure, row.mode) for facts in self.runs for row in facts.scores))

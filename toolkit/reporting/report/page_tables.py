@@ -1,0 +1,195 @@
+"""Tables as a page has them: every number with its bar, reference marks and signs, every column with what it means."""
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from toolkit import registry
+from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
+from toolkit.core.scores import shown_measure
+from toolkit.metrics.evaluation import PAIRED
+from toolkit.reporting import pages
+from toolkit.reporting.figures.theme import run_looks, run_names
+from toolkit.reporting.report.differences import differences
+from toolkit.reporting.report.model import Key, ReportModel
+from toolkit.reporting.report.significance import against
+from toolkit.reporting.tables.latex_output import to_latex
+from toolkit.reporting.tables.report_tables import CHANGE
+from toolkit.reporting.tables.text_table import ARROWS, SIGNS, Block, Cell, Head, Table
+
+ROLES = {
+    BASE: "the core query without an instruction (base)",
+    INSTRUCTED: "with its instruction (instructed)",
+    REVERSED: "with the instruction reversed",
+}
+HEADINGS = {
+    "ranks": "measure",
+    "references": "run",
+    "published": "run",
+}  # what the blocks of a table are; else kinds of systems
+INK = {"#000000": "currentColor"}  # black in figures is the page's colour of text
+DIRECTIONS = {"higher": "Higher is better.", "lower": "Lower is better.", "": ""}
+
+
+class About(NamedTuple):
+    """What a column is. id  of the element that a button beside the column's name opens."""
+
+    id: str
+    title: str
+    text: str
+
+
+def abouts(model: ReportModel, prefix: str) -> dict[tuple[str, str], About]:
+    """(measure, mode) -> what it is, for every column of the benchmark's tables."""
+    columns = [*model.columns(), *dict.fromkeys((measure, CHANGE) for measure, _ in model.columns())]
+    return {
+        (measure, mode): About(f"{prefix}-about-{number}", _title(measure, mode, model), _text(measure, mode, model))
+        for number, (measure, mode) in enumerate(columns)
+    }
+
+
+def modes_line(model: ReportModel) -> str:
+    """What the modes are, in a line; empty where there are none."""
+    modes = model.judgments.modes
+    return "; ".join(f"{mode}: {ROLES[role]}" for mode, role in modes.items() if role in ROLES)
+
+
+def _title(measure: str, mode: str, model: ReportModel) -> str:
+    names = {PAIRED: "", CHANGE: " \u2212 ".join(reversed(model.judgments.modes.of(BASE, INSTRUCTED)))}
+    return " ".join(filter(None, (shown_measure(measure), names.get(mode, mode))))
+
+
+def _text(measure: str, mode: str, model: ReportModel) -> str:
+    spec = registry.measure(measure)
+    text = f"{spec.title}. {spec.text}" if spec.text else _of_ir_measures(measure)
+    direction = DIRECTIONS.get("" if mode == CHANGE else spec.direction, "")
+    role = model.judgments.modes.get(mode, "")
+    where = f"Here {mode}: {ROLES[role]}." if role in ROLES else ""
+    if mode == CHANGE:
+        where = "Here the instructed mode minus the base mode: what instructions cost in relevance, or bring."
+    source = f"From {spec.source}." if spec.source else ""
+    return " ".join(filter(None, (text, direction, where, source)))
+
+
+def _of_ir_measures(measure: str) -> str:
+    """The first paragraph of what ir_measures says of its own."""
+    from toolkit.metrics import parse
+
+    return " ".join((inspect.getdoc(type(parse(measure))) or "").split("\n\n")[0].split())
+
+
+def page_table(
+    table: Table, id: str, model: ReportModel | None = None, about: Mapping[tuple[str, str], About] | None = None
+) -> dict[str, Any]:
+    """What the template shows: rows flat, so that they are sorted over all kinds of systems.
+
+    id            of the element
+    model, about  for a table of scores: its differences and colours, and what its columns are
+    """
+    flat = _flat(table)
+    looks = _looks(model) if model else {}
+    domains = [_domain([row[place] for row in flat.rows]) for place in range(len(flat.heads))]
+    heads = [_head(head, f"{id}-{place}", about or {}) for place, head in enumerate(flat.heads)]
+    return {
+        "id": id,
+        "title": table.title,
+        "legend": "" if table.group else table.caption,
+        "kind": table.kind,
+        "heads": heads,
+        "abouts": [head["about"] for head in heads if head["about"] and head["about"].id.startswith(id)],
+        "baseline": model.baseline if model else "",
+        "rows": [
+            {
+                **looks.get(row[0].text, {"run": "", "colour": ""}),
+                "cells": [_cell(flat, model, row, place, domains[place]) for place in range(len(row))],
+            }
+            for row in flat.rows
+        ],
+        "latex": pages.gzipped(to_latex([table])),
+    }
+
+
+def _flat(table: Table) -> Table:
+    """With the headings of its blocks as a column."""
+    if not any(block.heading for block in table.blocks):
+        return table
+    head = Head("", HEADINGS.get(table.kind, "kind"), False)
+    rows = tuple((row[0], Cell(block.label), *row[1:]) for block in table.blocks for row in block.rows)
+    return replace(table, heads=(table.heads[0], head, *table.heads[1:]), blocks=(Block("", rows),))
+
+
+def _looks(model: ReportModel) -> dict[str, dict[str, str]]:
+    """Run -> what figures call it, and its colour there."""
+    names, scale = run_names(model), run_looks(model, "color")["color"]["scale"]
+    colours = dict(zip(scale["domain"], scale["range"], strict=True))
+    return {
+        facts.name: {"run": name, "colour": INK.get(colours[name], colours[name])}
+        for facts, name in zip(model.runs, names, strict=True)
+    }
+
+
+def _head(head: Head, id: str, about: Mapping[tuple[str, str], About]) -> dict[str, Any]:
+    own = about.get(head.column) if head.column else None
+    return {
+        "above": shown_measure(head.above) if head.name else "",
+        "name": head.short,
+        "label": head.label,
+        "number": head.number,
+        "arrow": ARROWS.get(head.better, ""),
+        "better": head.better,
+        "about": own or (About(id, head.label, head.note) if head.note else None),
+    }
+
+
+def _cell(
+    table: Table, model: ReportModel | None, row: Sequence[Cell], place: int, domain: tuple[float, float]
+) -> dict[str, Any]:
+    cell, head = row[place], table.heads[place]
+    of_scores = bool(table.group and model and head.column)
+    return {
+        "text": cell.text.replace("-", "\u2212") if cell.value is not None else cell.text,
+        "value": cell.value,
+        "mark": " ".join(mark for mark in cell.mark.split() if mark not in SIGNS),
+        "signs": _signs(model, row[0].text, Key(table.group, *head.column)) if of_scores else {},
+        "bar": _bar(cell, domain) if of_scores and cell.value is not None else "",
+        "title": "; ".join([*(table.marks[mark] for mark in cell.mark.split()[:1] if mark not in SIGNS), *_references(cell)]),
+    }
+
+
+def _signs(model: ReportModel, run: str, key: Key) -> dict[str, str]:
+    """Baseline -> the sign of the run's difference from it."""
+    if key.mode == CHANGE:
+        return {}
+    found = {name: against(model, name, run, key) for name in differences(model).baselines}
+    return {name: SIGNS[mark] for name, mark in found.items() if mark}
+
+
+def _domain(cells: Sequence[Cell]) -> tuple[float, float]:
+    """From 0 to the furthest of what a column shows."""
+    values = [value for cell in cells for value in (cell.value, cell.blind, *(cell.band or ())) if value is not None]
+    return min([0.0, *values]), max([0.0, *values])
+
+
+def _bar(cell: Cell, domain: tuple[float, float]) -> str:
+    """Where bar, blind mark and random band of a cell begin and end, in per cent of its width."""
+    low, high = domain
+    if not math.isfinite(high - low) or high <= low:
+        return ""
+
+    def at(value: float) -> str:
+        return f"{100 * (value - low) / (high - low):.4g}%"
+
+    places = {"from": at(min(cell.value, 0)), "to": at(max(cell.value, 0))}
+    if cell.blind is not None:
+        places["blind"] = at(cell.blind)
+    if cell.band is not None:
+        places |= {"low": at(cell.band[0]), "high": at(cell.band[1])}
+    return ";".join(f"--{name}:{place}" for name, place in places.items())
+
+
+def _references(cell: Cell) -> list[str]:
+    """The numbers of the marks in a bar."""
+    parts = [f"instructions ignored: {cell.blind:z.3f}"] if cell.blind is not None else []
+    return [*parts, f"random orders: {cell.band[0]:z.3f} to {cell.band[1]:z.3f}"] if cell.band else parts

@@ -1,0 +1,115 @@
+"""From runs and their reports to a folder that any web server can show, and that opens from the disk as well."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.system.progress import progress
+from toolkit.files.provenance import record_path
+from toolkit.reporting import pages
+from toolkit.reporting.diff.compare_runs import load
+from toolkit.reporting.diff.compare_runs import page as diff_page
+from toolkit.reporting.report.collect import collect
+from toolkit.reporting.report.make_report import report, to_html
+from toolkit.reporting.report.model import ReportModel, RunFacts
+from toolkit.reporting.site.contents import ASSETS, FILES, INDEX, MINIS, Contents
+from toolkit.reporting.site.site_folder import Content, Written, check_folder, write_folder
+from toolkit.reporting.site.site_pages import SitePages
+
+# what `report` does by default
+DEFAULTS = {"missing": "worst", "ids": "tandem", "unjudged": "refuse", "x": "parameters", "ori_unit": "instruction"}
+OPTIONS = {"measures": "measure"}  # where it is not called as its argument
+PATHS = ("qrels", "perspectives", "stances", "index", "docs")
+
+
+def report_site(
+    runs: Sequence[Any] | Mapping[str, Any],
+    benchmarks: Sequence[str] = (),
+    *,
+    output: str | Path,
+    pairs: Sequence[tuple[str, str]] = (),
+    index: str | None = None,
+    docs: str | None = None,
+    missing: str = "worst",
+    published: bool = False,
+    claims: bool = False,
+    **how: Any,
+) -> Written:
+    """Read and score run files, and make a folder a site of them.
+
+    benchmarks, missing  as in `toolkit.reporting.report.collect.collect`, whose other arguments are in `how`
+    output               the folder: new, empty, or a site, which is updated
+    pairs                names of two runs or systems each, that get a page side by side on every benchmark that has both
+    index, docs          where texts of documents come from, see `toolkit.retrieval.texts`
+    published, claims    as in `toolkit.reporting.report.make_report.report`
+
+    Raises ToolkitError for a folder that is neither, for what cannot be read or judged, and for runs that are no files.
+    """
+    folder = Path(output)
+    check_folder(folder)
+    models = collect(runs, benchmarks, missing=missing, **how)
+    contents = Contents(tuple(models)).with_pairs(pairs)
+    options = {**how, "missing": missing, "published": published, "claims": claims, "index": index, "docs": docs}
+    site = SitePages(contents, _command(contents, benchmarks, options, pairs))
+    texts = {"index": index, "docs": docs}
+    files: dict[str, Content] = {}
+    with progress("pages", len(models) + len(contents.pairs), "reports") as advance:
+        for model in models:
+            frame = site.frame(contents.benchmark_page(model), model.name, model=model)
+            made = report([model], missing=missing, published=published, claims=claims)
+            files[contents.benchmark_page(model)] = to_html(made, missing=missing, frame=frame, **texts)
+            advance()
+        for path, (model, a, b) in contents.pair_pages.items():
+            frame = site.frame(path, f"{a.name} and {b.name}", model=model)
+            files[path] = _pair(model, a, b, frame, missing=missing, **texts, **how)
+            advance()
+    files |= {INDEX: site.index(), FILES: site.files()}
+    files |= {contents.system_page(called): site.system(called) for called in contents.systems}
+    files |= {MINIS: site.minis()} if contents.minis else {}
+    libraries = (pages.vega(), pages.datatables())
+    files |= {f"{ASSETS}/{name}": text for library in libraries for name, text in library.files.items()}
+    return write_folder(folder, files | dict(_copies(contents)))
+
+
+def _copies(contents: Contents) -> Iterator[tuple[str, Path]]:
+    """Path -> file, of runs and their records."""
+    for entry in contents.entries:
+        for each in entry.downloads:
+            yield each.path, each.source
+            if each.record:
+                yield each.record, record_path(each.source)
+
+
+def _pair(
+    model: ReportModel, a: RunFacts, b: RunFacts, frame: pages.Frame, *, missing: str, measures: Any = None, **how: Any
+) -> str:
+    """The page of `diff`."""
+    judging = {name: how[name] for name in ("qrels", "modes", "depth", "unjudged") if name in how}
+    benchmark = model.judgments.reference or None
+    given = load({a.name: a.run, b.name: b.run}, benchmark=benchmark, measures=measures, **judging)
+    texts = {name: how[name] for name in ("index", "docs")}
+    return diff_page(given, benchmark=benchmark, measures=measures, missing=missing, frame=frame, **texts)
+
+
+def _command(
+    contents: Contents, benchmarks: Sequence[str], options: Mapping[str, Any], pairs: Sequence[tuple[str, str]]
+) -> str:
+    """The command line that makes the site again, in its folder: it names the site's own copies of the runs."""
+    words = ["tandem", "report", *(each.given for entry in contents.entries for each in entry.downloads)]
+    words += ["--benchmark", *benchmarks] if benchmarks else []
+    for name, value in options.items():
+        if value and value != DEFAULTS.get(name):
+            words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", *_words(name, value)]
+    for first, second in pairs:
+        words += ["--pair", first, second]
+    return shlex.join([*words, "--site", "."])
+
+
+def _words(name: str, value: Any) -> list[str]:
+    if value is True:
+        return []
+    if isinstance(value, Mapping):
+        return [f"{key}={each}" for key, each in value.items()]
+    values = [value] if isinstance(value, str | int | Path) else list(value)
+    return [Path(str(each)).name if name in PATHS else str(each) for each in values]

@@ -1,0 +1,1 @@
+"""Tables of scores as text, in pages and in LaTeX."""

@@ -1,0 +1,92 @@
+"""Which systems are told apart, pair by pair, and the ranks that this leaves each of them."""
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from toolkit import registry
+from toolkit.core.scores import SIGNIFICANT
+from toolkit.evaluation.scores.core_queries import core_queries
+from toolkit.evaluation.scores.judgments import Part
+from toolkit.evaluation.scores.scoring import is_ranked
+from toolkit.metrics.inference import Pairs, pairs
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts
+from toolkit.reporting.report.significance import tested_measures
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One system by one number.
+
+    first, last  rank that it may have: one below the systems that are significantly better, one above those that are worse
+    behind       the best score minus this one, not below 0; NaN for the best
+    """
+
+    name: str
+    first: int
+    last: int
+    score: float
+    behind: float
+
+    @property
+    def ranks(self) -> str:
+        """`1`, or `2\u20134`."""
+        return f"{self.first}" if self.first == self.last else f"{self.first}\u2013{self.last}"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """All systems by one number, best first, and their pairs in that order."""
+
+    systems: tuple[Ranked, ...]
+    pairs: Pairs
+
+    def told_apart(self, first: int, second: int) -> bool:
+        """Whether two of them are."""
+        return bool(self.pairs.better[first, second] or self.pairs.better[second, first])
+
+    def alike(self, first: int, second: int) -> bool:
+        """Whether nothing tells them apart: a p below 0.05 that the correction takes back is neither one nor the other."""
+        return not self.pairs.p[first, second] < SIGNIFICANT
+
+
+@functools.lru_cache(maxsize=16)  # a table and a figure of one report ask for the same
+def ranked(model: ReportModel) -> dict[Key, Ranking]:
+    """Number of the main table -> the systems. Left out is what is no mean over the queries of every group."""
+    tested = tested_measures(model)
+    numbers = [column for column in model.columns(model.overall) if column[0] in tested]
+    keys = [Key(model.overall, *column) for column in numbers if is_ranked(*column, model.judgments.modes)]
+    return {key: ranking(model, key, model.runs) for key in keys if _is_complete(model, key)}
+
+
+def _is_complete(model: ReportModel, key: Key) -> bool:
+    """Whether every run has values in every group."""
+    parts = [Key(part.group, key.measure, key.mode) for part in model.judgments.parts]
+    return all(len(facts.values[each].query_ids) if each in facts.values else 0 for facts in model.runs for each in parts)
+
+
+def ranking(model: ReportModel, key: Key, runs: tuple[RunFacts, ...]) -> Ranking:
+    """Some runs by one number."""
+    higher = registry.measure(key.measure).direction != "lower"
+    scores = {facts.name: facts.value(key.measure, key.mode, key.group) for facts in runs}
+    ordered = sorted(runs, key=lambda facts: -scores[facts.name] if higher else scores[facts.name])
+    found = pairs([_values(ordered, part, key) for part in model.judgments.parts], higher=higher)
+    best = scores[ordered[0].name]
+    systems = [
+        Ranked(facts.name, *ranks, scores[facts.name], abs(best - scores[facts.name]) if place else math.nan)
+        for place, (facts, ranks) in enumerate(zip(ordered, found.ranks(), strict=True))
+    ]
+    return Ranking(tuple(systems), found)
+
+
+def _values(runs: list[RunFacts], part: Part, key: Key) -> tuple[np.ndarray, np.ndarray]:
+    """(n, k) values of the queries that some run has, NaN where a run lacks one; and (n,) which core query each is of."""
+    own = [facts.values[Key(part.group, key.measure, key.mode)] for facts in runs]
+    query_ids = tuple(dict.fromkeys(query_id for each in own for query_id in each.query_ids))
+    place = {query_id: row for row, query_id in enumerate(query_ids)}
+    values = np.full((len(query_ids), len(own)), np.nan)
+    for column, each in enumerate(own):
+        values[[place[query_id] for query_id in each.query_ids], column] = each.values
+    return values, core_queries(query_ids, part)[1]

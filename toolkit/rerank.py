@@ -1,0 +1,75 @@
+"""rerank the best documents of a run with a model that reads query and document together
+
+examples:
+  tandem rerank --run runs/bm25.trec --topics infosearch-mini --system bge-reranker-v2-m3 --depth 100
+  tandem rerank --run bm25.trec --topics topics.tsv --docs corpus.jsonl --system ./my-model --kind cross-encoder
+  tandem rerank --topics infosearch-ins --system followir-7b --recipe infosearch --dry-run
+"""
+
+import argparse
+import sys
+
+from toolkit import options
+from toolkit.core.specs import ENDPOINT
+from toolkit.shell import command, guard, make_runs
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise", "rerankers")
+OPTIONS = (
+    *("depth", "tail", "scores", "device", "precision", "batch_size", "prompt", "prompts"),
+    *("window", "step", "passes", "shuffle", *ENDPOINT),
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = command("rerank", SUMMARY, EXAMPLES)
+    what = parser.add_argument_group("what to rerank")
+    what.add_argument("--run", metavar="F", help="a run, or `candidates` for the benchmark's own")
+    options.topics_option(what, "those that the run's record names")
+    options.text_options(what)
+    options.depth_option(what, None, 100)
+    how = parser.add_argument_group("how")
+    options.system_option(how, required=True)
+    options.recipe_options(how)
+    how.add_argument("--kind", choices=KINDS, help="kind of a checkpoint that is not in the registry")
+    options.instruction_option(how)
+    options.prompt_option(how)
+    options.prompts_option(how)
+    options.show_prompt_option(how)
+    options.tail_option(how)
+    how.add_argument(
+        "--scores",
+        choices=("own", "rank", "candidates"),
+        help="scores of the new run: the model's, 1/rank, or those of the candidates at these ranks",
+    )
+    options.model_options(parser.add_argument_group("the model"))
+    lists = parser.add_argument_group("listwise rerankers")
+    lists.add_argument("--window", type=int, metavar="N", help="passages shown at once (default: 20)")
+    lists.add_argument("--step", type=int, metavar="N", help="how far the window moves up (default: 10)")
+    lists.add_argument("--passes", type=int, metavar="N", help="how often it goes over the list (default: 1)")
+    lists.add_argument("--shuffle", type=int, metavar="SEED", help="begin with a random order")
+    options.endpoint_options(parser)
+    options.engine_options(parser)
+    out = options.run_output(parser)
+    options.metadata_option(out)
+    options.dry_run_option(out)
+    return parser
+
+
+def main(args: argparse.Namespace) -> None:
+    from toolkit.jobs.rerank_jobs import rerank_job, rerank_name
+    from toolkit.models.lucene import jvm
+    from toolkit.retrieval.rerank.rerank_step import Rerank, choose_reranker, shown_prompt
+
+    jvm.set_debug(args.debug)
+    spec = choose_reranker(args.system, args.systems, args.recipe, args.kind)
+    if args.show_prompt:
+        print(shown_prompt(spec, args.prompt, args.prompts))
+        return
+    step = Rerank(spec, trust_remote_code=args.trust_remote_code or None, **{name: getattr(args, name) for name in OPTIONS})
+    given = {name: getattr(args, name) for name in ("topics", "index", "docs", "output", "metadata", "tag", "instruction")}
+    make_runs(rerank_job(args.run, step, **given), args, rerank_name)
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

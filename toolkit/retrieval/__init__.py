@@ -1,0 +1,1 @@
+"""The steps: encode, index, search, fuse, rerank, diversify, expand, judge; instructions, rules and placebo."""

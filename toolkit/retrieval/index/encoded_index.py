@@ -1,0 +1,188 @@
+"""A corpus, encoded and indexed for the system that encodes it: dense, late interaction or learned sparse."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit.core.documents import Doc
+from toolkit.core.specs import SystemSpec
+from toolkit.core.system.progress import progress
+from toolkit.engine import Executor, LocalExecutor
+from toolkit.files.formats.indexes import system_facts, write_index_record
+from toolkit.files.store import new_folder
+from toolkit.files.texts.documents import Corpus, Counts
+from toolkit.retrieval.encode import encode_corpus
+from toolkit.retrieval.encode.corpus import say_truncated, shards
+from toolkit.retrieval.index.build import check_output, lucene_libraries, refuse_empty
+from toolkit.retrieval.index.dense import build_dense_index
+from toolkit.retrieval.index.encoded_documents import EncodeDocuments, encode_documents
+from toolkit.retrieval.index.index_types import IMPACT, MULTIVECTOR
+from toolkit.retrieval.index.shard_folder import shard_folder
+
+if TYPE_CHECKING:
+    from toolkit.models.encoders.multivector import MultiVectorEncoder
+    from toolkit.models.encoders.sparse import SparseEncoder
+
+SHARD = 1024  # documents that are encoded and written together
+PRUNED_FROM = 20_000_000  # vectors: an exact search of so many takes seconds a query and core
+
+
+def build_encoded(
+    corpus: Corpus,
+    spec: SystemSpec,
+    encoder: Any,
+    output: Path,
+    vectors: Path,
+    *,
+    factory: str = "Flat",
+    tuning: str = "",
+    shard_size: int | None = None,
+    threads: int = 1,
+    keep: bool = False,
+    executor: Executor | None = None,
+    loading: Mapping[str, Any] | None = None,
+    command: str = "",
+) -> Counts:
+    """Build the index that a system of kind `dense`, `multivector` or `impact` searches into the folder `output`.
+
+    encoder          what `toolkit.models.encoders.load_encoder` loads for the system; None where each worker of the executor
+                     loads its own, as `loading` says
+    vectors          where a dense system's vectors stay until the index is there: an interrupted encoding is resumed
+    factory, tuning, shard_size
+                     of FAISS, see `build_dense_index`
+    keep             leave the vectors there
+    command          what rebuilds it, for the record
+    """
+    by = {"spec": spec, "executor": executor, "loading": loading or {}}
+    if spec.kind == "multivector":
+        return build_late_index(corpus, encoder, output, command=command, **by)
+    if spec.kind == "impact":
+        return build_impact_index(corpus, encoder, output, threads=threads, command=command, **by)
+    from toolkit.models.vectors.faiss_index import empty_faiss
+
+    def check(dimension: int) -> None:
+        empty_faiss(factory, dimension, tuning)  # what cannot be built is said before anything is encoded
+
+    encode_corpus(corpus, encoder, spec, vectors, executor=executor, check=check, **(loading or {}))
+    how = {"shard_size": shard_size, "threads": threads, "executor": executor, "command": command}
+    counts = build_dense_index(vectors, output, factory, tuning, **how)
+    if not keep:
+        shutil.rmtree(vectors)
+    return counts
+
+
+def build_late_index(
+    corpus: Corpus,
+    encoder: MultiVectorEncoder | None,
+    output: Path,
+    *,
+    centroids: int | None = None,
+    command: str = "",
+    **by: Any,
+) -> Counts:
+    """Encode a corpus into an index of token vectors in the folder `output`, which is there when it is complete and not before.
+
+    encoder    None where each worker loads its own
+    centroids  how many to find for pruning; 0 for none; by default none below `PRUNED_FROM` vectors
+    command    what rebuilds it, for the record
+    by         `spec`, the encoder's system, and `executor` and `loading`: who encodes, see `build_encoded`
+
+    Documents without text are left out and counted. Raises ToolkitError for a document that is broken, for an id that comes
+    twice, for a corpus without text, and where `output` is something else than an index or an empty folder.
+    """
+    from toolkit.models.vectors.centroids import count_for, write_centroids
+    from toolkit.models.vectors.late import LateIndex, LateWriter
+
+    with _new_index(MULTIVECTOR, corpus, encoder, output, command, **by) as new:
+        writer = LateWriter(new.folder)
+        for docs, vectors in new.encoded():
+            writer.add([doc.doc_id for doc in docs], vectors)
+        writer.close()
+        refuse_empty(corpus, new.counts)
+        index = LateIndex(new.folder)
+        total, width = index.vectors.shape
+        if centroids is None:
+            centroids = count_for(total) if total >= PRUNED_FROM else 0
+        if centroids:
+            write_centroids(index, centroids)
+        new.facts = {"vectors": total, "dimension": width, "centroids": min(centroids, total)}
+    return new.counts
+
+
+def build_impact_index(
+    corpus: Corpus, encoder: SparseEncoder | None, output: Path, *, threads: int = 1, command: str = "", **by: Any
+) -> Counts:
+    """Encode a corpus into a Lucene index of learned weights in the folder `output`, there when it is complete and not before.
+
+    threads  of Lucene
+    command  what rebuilds it, for the record
+    by       see `build_late_index`
+
+    Documents without text or without any term are left out and counted as empty. Raises ToolkitError as `build_late_index`.
+    """
+    from toolkit.models.lucene.anserini_index import indexing
+    from toolkit.models.lucene.stored_texts import StoredTexts
+    from toolkit.models.vectors.impact import LEVELS, json_line, quantise
+
+    with _new_index(IMPACT, corpus, encoder, output, command, **by) as new:
+        levels = new.work.spec.parameters.get("quantization", LEVELS)
+        with indexing(new.folder, threads=threads, impact=True) as indexer:
+            for docs, encoded in new.encoded():
+                rows = [(doc, quantise(weights, levels)) for doc, weights in zip(docs, encoded, strict=True)]
+                lines = [json_line(doc, weights) for doc, weights in rows if weights]
+                indexer.add_lines(b"".join(lines), len(lines))
+        new.counts.empty += new.counts.documents - indexer.documents
+        new.counts.documents = indexer.documents
+        refuse_empty(corpus, new.counts)
+        new.facts, new.libraries = {"statistics": StoredTexts(new.folder).statistics()}, lucene_libraries()
+    return new.counts
+
+
+@dataclass
+class _NewIndex:
+    """An index while it is made. facts, libraries: what its record says beside what all of them have."""
+
+    corpus: Corpus
+    work: EncodeDocuments
+    executor: Executor
+    folder: Path
+    counts: Counts = field(default_factory=Counts)
+    facts: dict[str, Any] = field(default_factory=dict)
+    libraries: dict[str, Any] = field(default_factory=dict)
+
+    def encoded(self) -> Iterator[tuple[list[Doc], list]]:
+        """The documents that have text, some at a time, with what the encoder makes of them; all are counted."""
+        with progress(self.work.name, unit="documents") as self.work.advance:
+            yield from encode_documents(self.executor, self.work, shards(self.corpus, SHARD, self.counts))
+
+
+@contextmanager
+def _new_index(
+    kind: str,
+    corpus: Corpus,
+    encoder: Any,
+    output: Path,
+    command: str,
+    spec: SystemSpec | None = None,
+    executor: Executor | None = None,
+    loading: Mapping[str, Any] | None = None,
+) -> Iterator[_NewIndex]:
+    """An index in an empty folder; when the block ends well it gets its record, and then its name."""
+    check_output(output)
+    started, spec, executor = time.time(), spec or encoder.spec, executor or LocalExecutor()
+    # what is encoded lies in the one until it is in the other
+    with shard_folder(output) as folder, new_folder(output) as part:
+        work = EncodeDocuments(f"encoding {corpus.name}", spec, folder, loading or {}, encoder)
+        new = _NewIndex(corpus, work, executor, part)
+        yield new
+        origin = encoder.origin if encoder else executor.facts(work)["origin"]
+        record = {"kind": kind, **system_facts(spec), "checkpoint": spec.checkpoint, **origin}
+        record |= {"corpus": corpus.facts(), **asdict(new.counts), "cut": work.truncated, **new.facts}
+        write_index_record(part, record, command, started, **new.libraries)
+    say_truncated(work.truncated, new.counts.documents)

@@ -1,0 +1,253 @@
+"""Search by workers: a model encodes blocks of queries, then workers search blocks of queries where an index lies.
+
+Queries of equal text are in one block, so that what they share is computed once. Vectors are encoded in the blocks in which one
+process encodes them (`neural_engine.ENCODED`), and no score depends on the other queries of a block: the run is that of one
+process, whoever computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run, join_runs
+from toolkit.core.specs import SystemSpec
+from toolkit.core.system.progress import progress, say_first, silenced
+from toolkit.core.tables.columns import Ids, to_arrow
+from toolkit.core.templates import Input, topic_input
+from toolkit.core.topics import Topic
+from toolkit.engine import Executor, Work, refuse_object, units_of
+from toolkit.engine.units import threads_set
+from toolkit.retrieval.index import Index
+from toolkit.retrieval.search.encoded_queries import Known, known_queries, packed_array, unpacked_array
+from toolkit.retrieval.search.engines import NEURAL, Candidates, Engine
+from toolkit.retrieval.search.per_query_search import searches_of
+
+SEARCHED = 128  # different queries of a block, a multiple of `models.vectors.TOGETHER`
+UNSENT = ("wordings", "perspectives")  # of a topic: what no search reads
+
+
+class Search(NamedTuple):
+    """Topics over one folder: of an index by its number, or of a question that has its own in there."""
+
+    index: int
+    folder: Path
+    topics: Sequence[Topic]
+
+
+class Block(NamedTuple):
+    """Some topics of a search, by its number."""
+
+    number: int
+    topics: Sequence[Topic]
+
+
+def search_divided(
+    engine: Engine, parts: Sequence[tuple[Sequence[Topic], Index]], candidates: Candidates | None, executor: Executor
+) -> list[Run]:
+    """The run of each part of some topics over its index, in the order of the parts: those of `engine.search`.
+
+    parts       topics, and the index that is open in this process too
+    candidates  query id -> the only documents that it may find
+
+    Raises ToolkitError for a system that is an object of this process, for an index that workers do not see or see otherwise,
+    and for what cannot be searched.
+    """
+    refuse_object(engine.chosen.spec)
+    indexes = list({(index.name, index.folder): index for _, index in parts}.values())
+    number = {(index.name, index.folder): place for place, index in enumerate(indexes)}
+    by_part = [
+        [Search(number[index.name, index.folder], folder, own) for own, folder in _folders(topics, index)]
+        for topics, index in parts
+    ]
+    searches = [search for part in by_part for search in part]
+    known, done = None, {}
+    if engine.chosen.spec.kind in NEURAL:
+        known = known_queries(engine, indexes, [search.topics for search in searches], executor)
+    if engine.chosen.spec.kind == "dense" and candidates is None:
+        from toolkit.retrieval.search.shard_search import search_shards
+
+        done = search_shards(engine, indexes, searches, known, executor)
+    if len(done) < len(searches):
+        done |= _search_blocks(SearchBlocks(engine, indexes, searches, candidates, known), done, executor)
+    in_order, tag = iter([done[number] for number in range(len(searches))]), engine.chosen.tag
+    runs = []
+    for part, (_, index) in zip(by_part, parts, strict=True):
+        of_part = [next(in_order) for _ in part] or [Run.from_rows([], tag=tag)]
+        runs.append(replace(join_runs(of_part, tag=tag), source=str(index.folder)))
+    return runs
+
+
+def _search_blocks(work: SearchBlocks, done: Container[int], executor: Executor) -> dict[int, Run]:
+    """The run of each search that is not done, by its number."""
+    left = {number: search for number, search in enumerate(work.searches) if number not in done}
+    check_same(work.engine, work.indexes, executor.facts(work))
+    units = list(_units(left, work.engine.chosen.spec, SEARCHED))
+    found: dict[int, list[Run]] = {number: [] for number in left}
+    with progress(work.name, sum(len(search.topics) for search in left.values()), "queries") as work.advance:
+        for unit, runs in zip(units, executor.map(work, units), strict=True):
+            for block, run in zip(unit, runs, strict=True):
+                found[block.number].append(run)
+    say_first(list(dict.fromkeys(work.notes)))
+    return {number: _joined(runs, left[number]) for number, runs in found.items()}
+
+
+def check_same(engine: Engine, indexes: Sequence[Index], facts: Mapping[str, Any]) -> None:
+    """Raise ToolkitError where workers, whose facts these are, see another index than this process."""
+    for index, theirs in zip(indexes, facts["indexes"], strict=True):
+        if engine.searched(index) != theirs:
+            hint = "give every node the same files in the same place"
+            raise ToolkitError(f"workers do not see {index.name} as it is here ({index.folder})", hint)
+
+
+def _folders(topics: Sequence[Topic], index: Index) -> list[tuple[Sequence[Topic], Path]]:
+    """What is searched where; documents that are searched without an index have no folder."""
+    return searches_of(topics, index.folder) if index.folder.parts else [(topics, index.folder)]
+
+
+def _units(searches: Mapping[int, Search], spec: SystemSpec, size: int) -> Iterator[list[Block]]:
+    """Blocks of `size` different queries of a search; those of equal text are in one, and small ones are a unit together.
+
+    Where a block ends depends on its own search alone: see `models.vectors.TOGETHER`.
+    """
+    unit, count = [], 0
+    for number, search in searches.items():
+        by_input: dict[Input, list[Topic]] = {}
+        for topic in search.topics:
+            by_input.setdefault(topic_input(spec.templates, topic), []).append(topic)
+        for groups in units_of(list(by_input.values()), size):
+            unit.append(Block(number, [topic for group in groups for topic in group]))
+            count += len(groups)
+            if count >= size:
+                yield unit
+                unit, count = [], 0
+    if unit:
+        yield unit
+
+
+def _joined(runs: Sequence[Run], search: Search) -> Run:
+    """The runs of a search's blocks as one, its queries in the order of the topics."""
+    run = join_runs(runs)
+    place = {query_id: number for number, query_id in enumerate(run.query_ids)}
+    wanted = [place[topic.query_id] for topic in search.topics if topic.query_id in place]
+    codes = np.empty(len(wanted), np.int32)
+    codes[wanted] = np.arange(len(wanted), dtype=np.int32)
+    order = np.argsort(codes[run.queries], kind="stable")
+    run = run.take(order)
+    return replace(run, query_ids=tuple(run.query_ids[number] for number in wanted), queries=codes[run.queries])
+
+
+@dataclass
+class SearchBlocks(Work[list[Block], list[Run]]):
+    """Blocks of topics to runs; a unit is some of them.
+
+    engine    searches; a worker has a copy of it, see `Portable`
+    indexes   that are searched
+    searches  that blocks are parts of
+    known     of a system with a model: what it has made of the queries of each search
+    notes     what workers had to say of blocks
+    """
+
+    LOADED = ("loaded", "searches", "candidates", "known", "notes")
+
+    engine: Engine
+    indexes: Sequence[Index]
+    searches: Sequence[Search] = ()
+    candidates: Candidates | None = None
+    known: Sequence[Known] | None = None
+    loaded: Engine | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"searching with {self.engine.chosen.name}"
+
+    def identity(self) -> dict[str, Any]:
+        """The system with its parameters, what is searched, and when its files were written."""
+        chosen, options = self.engine.chosen, self.engine.options
+        written = [
+            [path.stat().st_mtime_ns for path in sorted(index.folder.iterdir())]
+            for index in self.indexes
+            if index.folder.parts and index.folder.is_dir()
+        ]
+        return {**chosen.facts(), "hits": options.hits, "language": options.language, "written": written}
+
+    def facts(self) -> dict[str, Any]:
+        """What each index is that is searched, as who computes sees it."""
+        return {"indexes": [self._load().searched(index) for index in self.indexes]}
+
+    def _load(self) -> Engine:
+        if self.loaded is None:
+            self.loaded = copy(self.engine)
+            self.loaded.options = replace(self.engine.options, threads=threads_set() or 1)
+        return self.loaded
+
+    def pack(self, unit: list[Block]) -> list[Any]:
+        """Of each block its index, topics, candidates, and what a model made of the queries."""
+        return [self._packed(block) for block in unit]
+
+    def _packed(self, block: Block) -> dict[str, Any]:
+        index, folder, _ = self.searches[block.number]
+        packed: dict[str, Any] = {
+            "index": index,
+            "folder": str(folder.absolute()) if folder.parts else "",
+            "topics": [_plain(topic) for topic in block.topics],
+        }
+        if self.candidates is not None:
+            packed["candidates"] = {topic.query_id: list(self.candidates[topic.query_id]) for topic in block.topics}
+        if self.known is not None:
+            packed["queries"] = self.known[block.number].packed(block.topics, self.engine.chosen.spec)
+        return packed
+
+    def compute(self, packed: Any) -> dict[str, Any]:
+        """The runs, and the notes on them."""
+        notes: list[str] = []
+        with silenced(notes):
+            runs = [_packed_run(self._search(block)) for block in packed]
+        return {"runs": runs, "notes": notes}
+
+    def _search(self, block: Mapping[str, Any]) -> Run:
+        index = replace(self.indexes[block["index"]], folder=Path(block["folder"]))
+        topics = [Topic(**topic) for topic in block["topics"]]
+        known = Known.unpacked(block["queries"]) if "queries" in block else None
+        return self._load().search(topics, index, block.get("candidates"), known)
+
+    def result(self, packed: Any) -> list[Run]:
+        """See `Work`."""
+        self.notes += packed["notes"]
+        return [_unpacked_run(run, self.engine.chosen.tag) for run in packed["runs"]]
+
+    def size(self, unit: list[Block]) -> int:
+        """Queries."""
+        return sum(len(block.topics) for block in unit)
+
+    def unit_name(self, unit: list[Block]) -> str:
+        """`queries q1 to q128`."""
+        return f"queries {unit[0].topics[0].query_id} to {unit[-1].topics[-1].query_id}"
+
+
+def _plain(topic: Topic) -> dict[str, str]:
+    return {each.name: getattr(topic, each.name) for each in fields(Topic) if each.name not in UNSENT}
+
+
+def _packed_run(run: Run) -> dict[str, Any]:
+    return {
+        "query_ids": list(run.query_ids),
+        "queries": packed_array(run.queries.astype("<i4")),
+        "doc_ids": run.doc_ids.to_pylist(),
+        "docs": packed_array(run.docs.astype("<i4")),
+        "scores": packed_array(run.scores.astype("<f8")),
+    }
+
+
+def _unpacked_run(packed: Mapping[str, Any], tag: str) -> Run:
+    documents = Ids(to_arrow(packed["doc_ids"]), unpacked_array(packed["docs"], "<i4"))
+    queries, scores = unpacked_array(packed["queries"], "<i4"), unpacked_array(packed["scores"], "<f8")
+    return Run(tuple(packed["query_ids"]), queries, documents, scores, tag=tag)

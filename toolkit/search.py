@@ -1,0 +1,96 @@
+"""search topics over an index, into a run with its record
+
+examples:
+  tandem search --topics infosearch-mini                    every mode, each dimension over its own corpus
+  tandem search --topics infosearch-ins --index msmarco     over a prebuilt index
+  tandem search --topics infosearch-mini --system bm25 --system all-minilm-l6-v2 --fuse rrf
+  tandem search --topics topics.tsv --index DIR --k1 1.2 --b 0.75 --hits 100 --output - | head
+"""
+
+import argparse
+import sys
+
+from toolkit.core.specs import ENDPOINT
+from toolkit.options import (
+    depth_option,
+    dry_run_option,
+    endpoint_options,
+    engine_options,
+    hits_option,
+    instruction_option,
+    language_option,
+    metadata_option,
+    model_options,
+    pooling_option,
+    recipe_options,
+    run_output,
+    system_option,
+    template_options,
+    text_options,
+    threads_option,
+    topics_option,
+)
+from toolkit.shell import command, guard, make_runs
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+OPTIONS = (
+    *("recipe", "systems", "query_template", "plain_template", "pooling", "fuse", "instruction", "candidates", "language"),
+    *("rerank", "rerank_recipe", "rerank_kind", "depth", "docs", "device", "batch_size", "trust_remote_code", "precision"),
+    *("verify", "hits", "threads", "k1", "b", "rm3", "output", "metadata", "tag", *ENDPOINT),
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = command("search", SUMMARY, EXAMPLES)
+    what = parser.add_argument_group("what to search")
+    topics_option(what, required=True)
+    text_options(what)
+    what.add_argument(
+        "--candidates",
+        nargs="?",
+        const="candidates",
+        metavar="F",
+        help="search only the benchmark's candidates of each topic, or those of a run's file",
+    )
+    language_option(what)
+    what.add_argument("--verify", action="store_true", help="compare the index's files with what was built or fetched, again")
+    how = parser.add_argument_group("how")
+    system_option(how, "bm25", action="append")
+    recipe_options(how)
+    how.add_argument("--fuse", default="", metavar="M", help="several --system into one run: rrf, rrf:k=60, minmax:0.3,0.7")
+    how.add_argument("--k1", type=float, metavar="X", help="BM25's k1 (default: 0.9)")
+    how.add_argument("--b", type=float, metavar="X", help="BM25's b (default: 0.4)")
+    how.add_argument("--rm3", action="store_true", default=None, help="expand queries with RM3")
+    hits_option(how)
+    threads_option(how)
+    instruction_option(how)
+    second = parser.add_argument_group("reranking")
+    second.add_argument("--rerank", metavar="S", help="a reranker for the best documents of each query")
+    second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
+    second.add_argument(
+        "--rerank-kind", metavar="K", help="kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
+    )
+    depth_option(second, None, 100)
+    endpoint_options(parser)
+    models = parser.add_argument_group("models")
+    template_options(models)
+    pooling_option(models)
+    model_options(models)
+    engine_options(parser)
+    out = run_output(parser)
+    metadata_option(out)
+    dry_run_option(out)
+    return parser
+
+
+def main(args: argparse.Namespace) -> None:
+    from toolkit.jobs.search_jobs import search_job, search_name
+    from toolkit.models.lucene import jvm
+
+    jvm.set_debug(args.debug)
+    given = {name: getattr(args, name) for name in OPTIONS}
+    make_runs(search_job(args.topics, args.index, args.system or "bm25", **given), args, search_name)
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

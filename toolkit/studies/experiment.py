@@ -1,0 +1,230 @@
+"""Several systems on several benchmarks: search, rerank, evaluate, report.
+
+In one folder: a folder for each benchmark with `<system>.trec` (and its record), `<system>.rerank-NAME.trec`, `scores.json`;
+and `report.html` of all. What is there and up to date, as its record says, is not made again.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from toolkit import __version__
+from toolkit.core.errors import ToolkitError
+from toolkit.core.scores import Scores
+from toolkit.core.system.files import open_output
+from toolkit.datasets import TopicSet
+from toolkit.files.provenance import Output, Provenance, file_digest, is_recorded, part, read_record
+from toolkit.jobs import RunJob, pipeline_job
+from toolkit.jobs.engines import opened
+from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, reason_to_make, recorded
+from toolkit.jobs.rerank_jobs import rerank_job
+from toolkit.jobs.up_to_date import tandem_version
+from toolkit.retrieval.rerank.rerank_step import Rerank
+from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
+from toolkit.retrieval.steps import given_topics
+
+SCORES, REPORT = "scores.json", "report.html"
+
+
+@dataclass
+class Results:
+    """scores: benchmark -> scores of all of its runs; runs: their files; failures: what could not be done."""
+
+    runs: dict[str, list[Path]] = field(default_factory=dict)
+    scores: dict[str, Scores] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    report: Path | None = None
+
+
+class Experiment:
+    """Systems on benchmarks, looked up and checked when it is made.
+
+    names       of systems: of the registry, folders, Hugging Face ids
+    benchmarks  or parts of them, as on the command line
+    rerank      rerankers, each of which reranks the run of every system
+    output      the folder
+    hits        documents a query; `depth` those that are reranked (100)
+    measures    those of each benchmark's own table where none are named
+    missing     of evaluation, as in `toolkit.evaluation`
+    reranking   what rerankers alone take: `recipe`, `kind`, `loader`, `concurrency`, ...
+    how         what `Retrieve` takes; `device`, `batch_size`, `trust_remote_code` and `systems` (files) are rerankers', too
+
+    Raises ToolkitError with everything that is wrong at once.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        benchmarks: Sequence[str],
+        *,
+        output: str | Path,
+        rerank: Sequence[str] = (),
+        hits: int = DEFAULT_HITS,
+        depth: int | None = None,
+        measures: Sequence[str] | None = None,
+        missing: str = "worst",
+        precision: str | None = None,
+        reranking: dict[str, Any] | None = None,
+        **how: Any,
+    ):
+        self.output, self.measures, self.missing = Path(output), measures, missing
+        if self.output.exists() and not self.output.is_dir():
+            raise ToolkitError(f"{output} is a file", "name a folder with --output")
+        if not names or not benchmarks:
+            raise ToolkitError("an experiment is of systems on benchmarks", "name one of each")
+        shared = ("device", "batch_size", "trust_remote_code", "systems")
+        of_both = {name: how[name] for name in shared if how.get(name)} | {"precision": precision}
+        problems = _Problems()
+        topics, searches, rerankers = {}, [], []
+        for name in dict.fromkeys(benchmarks):
+            with problems.of(name):
+                topics[name] = _of_benchmark(name)
+        for name in dict.fromkeys(names):
+            with problems.of(name):
+                step = Retrieve(name, hits=hits, **how)
+                searches.append(step.in_precision(precision) if precision else step)
+        for name in dict.fromkeys(rerank):
+            with problems.of(name):
+                reranker = Rerank(name, depth=depth, **of_both, **(reranking or {}))
+                rerankers.append(reranker)
+        problems.refuse()
+        self.runs: list[PlannedRun] = []
+        for benchmark, topic_set in topics.items():
+            for step in searches:
+                with problems.of(f"{step.name} on {benchmark}"):
+                    self.runs += self._planned(benchmark, topic_set, step, rerankers)
+        problems.refuse()
+        if twice := [
+            run.path for number, run in enumerate(self.runs) if run.path in {each.path for each in self.runs[:number]}
+        ]:
+            raise ToolkitError(f"two of these runs are {twice[0]}", "name each system and benchmark once")
+
+    def _planned(self, benchmark: str, topics: TopicSet, step: Retrieve, rerankers: Sequence[Rerank]) -> Iterator[PlannedRun]:
+        """A system's run, checked, and those of the rerankers over it."""
+        folder, name = self.output / topics.name, ".".join([step.name, *step.limits])
+        path = folder / f"{name}.trec"
+
+        def search() -> RunJob:
+            return pipeline_job(copy(step), topics, output=path, tag=name)  # a copy: its model goes with the job
+
+        search()  # looks everything up
+        first = PlannedRun(benchmark, name, path, search)
+        yield first
+        for reranker in rerankers:
+            second = f"{name}.{reranker.name}"
+            place = folder / f"{second}.trec"
+
+            def rerank(reranker: Rerank = reranker, place: Path = place, second: str = second) -> RunJob:
+                return rerank_job(path, reranker, topics=topics, output=place, tag=second)
+
+            yield PlannedRun(benchmark, second, place, rerank, first)
+
+    def describe(self) -> list[str]:
+        """What `make` would do, a line or more for each run."""
+        lines, remade = [], set()
+        for run in self.runs:
+            waits = run.before in remade or not run.is_ready
+            reason = "the run that it reranks is made first" if waits else reason_to_make(run)
+            if not reason:
+                lines.append(f"{run.path}: up to date")
+                continue
+            remade.add(run)
+            lines.append(f"{run.path}: {reason}")
+            if run.is_ready:
+                job = run.job()
+                lines += [f"  {line}" for line in [*(["resume what was interrupted"] if job.resumes() else []), *job.plan()]]
+        lines += [f"{run.path.with_name(SCORES)}: evaluate" for run in self._first_runs()]
+        return [*lines, f"{self.output / REPORT}: report"]
+
+    def _first_runs(self) -> list[PlannedRun]:
+        """One run of each benchmark."""
+        return list({run.benchmark: run for run in reversed(self.runs)}.values())[::-1]
+
+    def make(self, **engine: Any) -> Results:
+        """Make what is not there or out of date, evaluate and report. What fails is in `failures`, and nothing else is lost.
+
+        engine  who computes the runs, see `toolkit.jobs.engines.opened`
+        """
+        results = Results()
+        with opened(**engine) as executor:
+            made = [run for run in self.runs if make_run(run, results.failures, executor)]
+        for first in self._first_runs():
+            runs = [run.path for run in made if run.benchmark == first.benchmark]
+            with recorded(f"evaluation on {first.benchmark}", results.failures):
+                self._evaluate(first.benchmark, runs, results)
+        with recorded("report", results.failures):
+            self._report(results)
+        return results
+
+    def _evaluate(self, benchmark: str, runs: Sequence[Path], results: Results) -> None:
+        from toolkit.evaluation import evaluate
+        from toolkit.evaluation.scores.score_output import render
+
+        if not runs:
+            return
+        scores = evaluate(list(map(str, runs)), benchmark=benchmark, measures=self.measures, missing=self.missing)
+        with open_output(runs[0].with_name(SCORES)) as file:
+            file.write(render(scores, "json").encode())
+        results.runs[benchmark], results.scores[benchmark] = list(runs), scores
+
+    def _report(self, results: Results) -> None:
+        """One page of all, unless the one that is there is of these very runs and scores."""
+        from toolkit.reporting.report.collect import collect
+        from toolkit.reporting.report.make_report import report, to_html
+
+        if not results.runs:
+            return
+        paths, started = [path for paths in results.runs.values() for path in paths], time.time()
+        made_of = [*paths, *(runs[0].with_name(SCORES) for runs in results.runs.values())]
+        data = {"files": {str(path.relative_to(self.output)): file_digest(path) for path in made_of}}
+        results.report = self.output / REPORT
+        if self._is_reported(data):
+            return
+        models = collect([*map(str, paths)], list(results.runs), measures=self.measures, missing=self.missing)
+        text = to_html(report(models, missing=self.missing), missing=self.missing)
+
+        def write(path: Path) -> None:
+            with open_output(path) as file:
+                file.write(text.encode())
+
+        counts = {"runs": len(paths)}
+        Output(results.report).write(write, Provenance(data=data), tag="report", counts=counts, started=started, what="report")
+
+    def _is_reported(self, data: Mapping[str, Any]) -> bool:
+        path = self.output / REPORT
+        record = read_record(path) if path.exists() else None
+        same = is_recorded(record, path, "report")
+        return same and part(record, "data", "files") == data["files"] and tandem_version(record) == __version__
+
+
+def _of_benchmark(name: str) -> TopicSet:
+    topics = given_topics(name)
+    if topics.benchmark is None:
+        raise ToolkitError(f"{name} has no judgments", "name a benchmark")
+    return topics
+
+
+class _Problems:
+    """What is wrong with a request, to be said together."""
+
+    def __init__(self):
+        self._found: list[tuple[str, ToolkitError]] = []
+
+    @contextmanager
+    def of(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except ToolkitError as error:
+            self._found.append((what, error))
+
+    def refuse(self) -> None:
+        """Raise the only problem, or one error with all of them."""
+        if len(self._found) == 1:
+            raise self._found[0][1]
+        if self._found:
+            shown = [f"{what}: {error.message} ({error.hint})" for what, error in self._found]
+            raise ToolkitError(f"{len(shown)} things are wrong", "nothing was done yet", problems=shown)

@@ -1,0 +1,112 @@
+"""The tables of a card, on the terminal and on its page alike: axioms and what contradicts them, and how the measure orders the
+systems of papers beside other measures.
+"""
+
+import functools
+from collections.abc import Iterator
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.metrics.agreement import Agreement, Graded, agreement, orders
+from toolkit.registry.published.paper_tables import graded, papers, reading
+from toolkit.studies.measure_cards.axioms import AXIOMS, MODES, Axiom, Counterexample, counterexamples, forms, held
+from toolkit.studies.measure_cards.evidence import evidence_tables
+
+
+def tables_of(name: str) -> list[Table]:
+    """Axioms, what is published, and what is recorded of the registered runs: those that there is something to say of."""
+    from_papers = (counterexample_table(name), published_table(name), agreement_table(name))
+    return [*(table for table in from_papers if table.rows), *evidence_tables(name)]
+
+
+BLIND = next(axiom for axiom in AXIOMS if axiom.name == "blind")
+
+
+def published_table(name: str) -> Table:
+    """What is published of a measure, a row a paper and mode: how many systems, their range, how many stand below blind."""
+    columns = (Column("paper", label=True), Column("mode"), *map(Column, ("systems", "lowest", "highest", "below blind")))
+    return Table(columns, list(_ranges(name)), title="In papers")
+
+
+def _ranges(name: str) -> Iterator[tuple[Cell, ...]]:
+    compared = BLIND.is_about(registry.measures()[name])
+    for paper in papers():
+        by_mode: dict[str, list[float]] = {}
+        for _, measure, mode, value in graded(paper):
+            if ours(paper, measure) == name:
+                by_mode.setdefault(mode, []).append(value)
+        for mode, values in by_mode.items():
+            below = sum(value < 0 for value in values) if compared else None
+            yield paper, mode, len(values), Number(min(values)), Number(max(values)), below
+
+
+def agreement_table(name: str) -> Table:
+    """Kendall's tau-b between the orders of a paper's systems by this measure and by each other one, a row a pair."""
+    columns = (Column("paper", label=True), Column("measure", label=True), Column("other", label=True))
+    rows = [
+        (paper, pair.first, pair.second, Number(pair.tau, decimals=2), pair.systems)
+        for paper in papers()
+        for pair in _pairs(paper)
+        if ours(paper, pair.first.partition(" ")[0]) == name and pair.first != pair.second
+    ]
+    title = "Agreement with other measures, in papers"
+    return Table((*columns, Column("tau"), Column("systems")), rows, title=title)
+
+
+@functools.cache
+def _pairs(paper: str) -> list[Agreement]:
+    """All pairs of a paper's measures; none where it has one alone."""
+    try:
+        return agreement(orders((Graded(*row) for row in graded(paper)), registry.benchmark(paper).modes))
+    except ToolkitError:
+        return []
+
+
+def ours(paper: str, printed: str) -> str:
+    """The name of a measure as a paper prints it (`gold_rank`) in the registry; empty where nothing of ours is like it."""
+    return reading(paper)["measures"].get(printed, "").partition("@")[0].partition("(")[0]
+
+
+HOLDS, CONTRADICTED, NOT_ABOUT = "yes", "no", ""
+FOUND = "yes: no counterexample was found; no: there is one, which `tandem measures show NAME` prints; empty: not about it"
+
+
+def outcome(axiom: Axiom, measure: str) -> str:
+    """Whether a measure, as `held` writes it, meets an axiom."""
+    if not axiom.is_about(registry.measure(measure)):
+        return NOT_ABOUT
+    return CONTRADICTED if measure in counterexamples()[axiom.name] else HOLDS
+
+
+def overview() -> Table:
+    """Every measure against every axiom."""
+    columns = (Column("measure", label=True), *(Column(axiom.name) for axiom in AXIOMS))
+    rows = [(measure, *(outcome(axiom, measure) for axiom in AXIOMS)) for measure in held()]
+    return Table(columns, rows, notes=[FOUND, *(f"{axiom.name}: {axiom.text}" for axiom in AXIOMS)])
+
+
+def counterexample_table(name: str) -> Table:
+    """The axioms that a measure is held to, in each of its variants, and what contradicts them."""
+    labels = (Column("axiom", label=True), Column("measure", label=True))
+    columns = (*labels, Column("holds"), Column("smallest counterexample", prose=True))
+    return Table(columns, list(_outcomes(name)), title="Axioms")
+
+
+def _outcomes(name: str) -> Iterator[tuple[str, str, str, str]]:
+    spec = registry.measures()[name]
+    for axiom in AXIOMS:
+        for measure in forms(spec) if spec.over != "aggregate" else ():
+            if found := outcome(axiom, measure):
+                against = counterexamples()[axiom.name].get(measure)
+                yield axiom.name, measure, found, in_words(axiom, against) if against else ""
+
+
+def in_words(axiom: Axiom, against: Counterexample) -> str:
+    """`ori a b, ins a b, rev b a; relevant b (ori, ins); b moves up one place when instructed: 0 to -0.5`."""
+    case = against.case
+    lists = {mode: " ".join(case.lists[mode]) or "nothing" for mode in MODES}
+    labels = {mode: " ".join(f"{doc}={label}" for doc, label in case.labels[mode].items() if label) for mode in MODES}
+    shown = ", ".join(f"{mode} {docs}" for mode, docs in lists.items())
+    judged = ", ".join(f"{mode} {labels[mode]}" for mode in MODES if labels[mode]) or "nothing"
+    return f"lists {shown}; relevant {judged}; {axiom.said(case)}: {against.before:.4g} becomes {against.after:.4g}"

@@ -1,0 +1,147 @@
+"""Measures on the registered runs of a benchmark: computed once, recorded in the registry, shown on the cards."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from toolkit import registry
+from toolkit.core.scores import OVERALL
+from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.evaluation.analyses.measures import measures as agreements
+from toolkit.evaluation.analyses.power import power, registered_runs
+from toolkit.evaluation.scores.evaluation import Evaluation, prepare
+from toolkit.registry.measure_evidence import evidence, recorded
+from toolkit.studies.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
+from toolkit.studies.measure_cards.discrimination import NOTES as DECISION_NOTES
+from toolkit.studies.measure_cards.discrimination import Decided, decisions
+from toolkit.studies.measure_cards.reference_scores import NOTES, REFERENCES, has_modes, numbers, reference_scores
+from toolkit.studies.measure_cards.sensitivity import changes
+
+FOLLOWING = "Following"  # in no benchmark's own table
+LEAST_RUNS = 3  # two are in the same order or not
+DIGITS = 6  # of numbers that are recorded
+
+
+def computed(benchmark: str) -> dict[str, list[dict[str, Any]]]:
+    """Everything that `toolkit.registry.measure_evidence` says of a benchmark, from its registered runs."""
+    paired = has_modes(benchmark)
+    wanted = [*registry.benchmark(benchmark).measures, *([FOLLOWING] if paired else [])]
+    files = registered_runs(benchmark)
+    given = prepare(files, benchmark, None, None, "tandem", apart=True)
+    # two recipes of one system have one tag
+    names = [Path(file).name.removeprefix(f"{benchmark}.").partition(".v")[0] for file in files]
+    named = [replace(run, tag=name) for run, name in zip(given.runs, names, strict=True)]
+    given = replace(given, runs=tuple(named))
+    found = {
+        "baselines": list(_baselines(given, wanted)),
+        "references": list(_references(benchmark, wanted)) if paired else [],
+        "detectable": list(_detectable(given, wanted)),
+        "discrimination": [row._asdict() for row in decisions(given, wanted)],
+        "agreement": list(_agreement(given, wanted)),
+        "sensitivity": list(_sensitivity(given, wanted)),
+    }
+    return {name: [row for row in map(_rounded, rows) if row] for name, rows in found.items()}
+
+
+def _rounded(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The row as it is recorded; None where a number is none: what a measure needs is not there."""
+    if any(isinstance(value, float) and math.isnan(value) for value in row.values()):
+        return None
+    return {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}
+
+
+def _baselines(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Every run over all groups, with the interval of each value."""
+    scores = given.scores(wanted, intervals=True)
+    for row in scores.overall():
+        bounds = scores.interval(row)
+        interval = dict(zip(("low", "high"), bounds, strict=True)) if bounds else {}
+        yield {"run": row.run, "measure": row.measure, "mode": row.mode, "value": row.value, **interval}
+
+
+def _references(benchmark: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+    table = reference_scores([benchmark], wanted)
+    for row in table.rows:
+        cells = dict(zip((column.name for column in table.columns), row, strict=True))
+        numbers = {name: cells[name].value for name in REFERENCES if cells[name] is not None}
+        yield {"measure": cells["measure"], "mode": cells["mode"], **numbers}
+
+
+def _detectable(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+    rows = power(given, measures=wanted)
+    groups = {row.group for row in rows}
+    for row in rows:
+        if row.group in OVERALL or len(groups) == 1:
+            sizes = {"core_queries": row.core_queries, "detectable": row.detectable, "largest": row.largest}
+            yield {"measure": row.measure, "mode": row.mode, **sizes, "runs": len(given.runs)}
+
+
+def _agreement(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+    if len(given.runs) >= LEAST_RUNS:
+        rows = agreements(given.runs, given.judgments, wanted)[0]
+        yield from (row._asdict() for row in rows if row.first != row.second)
+
+
+def _sensitivity(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Over the runs: the mean share of queries whose value changes, and the largest change of a run's value."""
+    found: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    for row in changes(given, wanted):
+        found.setdefault((row.measure, row.mode, row.change), []).append((row.changed, abs(row.after - row.before)))
+    for (measure, mode, change), values in found.items():
+        shares, differences = zip(*values, strict=True)
+        yield {"measure": measure, "mode": mode, "change": change, "changed": mean(shares), "difference": max(differences)}
+
+
+def evidence_tables(name: str) -> list[Table]:
+    """What is recorded of a measure, over all benchmarks: those tables that have rows."""
+    tables = (_reference_table(name), _decision_table(name), _agreement_table(name), _sensitivity_table(name))
+    return [table for table in tables if table.rows]
+
+
+def _rows(name: str, what: str, key: str = "measure") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Benchmark and row of every record about a measure, whatever its parameters."""
+    for benchmark in recorded():
+        for row in evidence(benchmark)[what]:
+            if registry.measure(row[key].partition(" ")[0]).name == name:
+                yield benchmark, row
+
+
+def _labels(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, label=True) for name in names)
+
+
+def _reference_table(name: str) -> Table:
+    rows = [(benchmark, row["measure"], row["mode"], *numbers(row)) for benchmark, row in _rows(name, "references")]
+    columns = (*_labels("benchmark", "measure"), Column("mode"), *map(Column, REFERENCES))
+    return Table(columns, rows, NOTES, title="What reference rankings score")
+
+
+def _decision_table(name: str) -> Table:
+    rows = [(benchmark, *Decided(**row).cells) for benchmark, row in _rows(name, "discrimination")]
+    columns = (*_labels("benchmark"), *DECISION_COLUMNS)
+    return Table(columns, rows, DECISION_NOTES, title="Decisions between two runs, by core queries")
+
+
+def _agreement_table(name: str) -> Table:
+    rows = [
+        (benchmark, row["first"], row["second"], Number(row["tau"], decimals=2), row["systems"])
+        for benchmark, row in _rows(name, "agreement", "first")
+    ]
+    notes = ["tau: Kendall's tau-b between the orders of the registered runs"]
+    columns = (*_labels("benchmark", "measure", "other"), Column("tau"), Column("runs"))
+    return Table(columns, rows, notes, title="Agreement with other measures, on registered runs")
+
+
+def _sensitivity_table(name: str) -> Table:
+    rows = [
+        (benchmark, row["measure"], row["mode"], row["change"], Number(row["changed"], share=True), Number(row["difference"]))
+        for benchmark, row in _rows(name, "sensitivity")
+    ]
+    notes = [
+        "changed: the share of queries whose value changes, over registered runs; difference: the largest of a run's value"
+    ]
+    columns = (*_labels("benchmark", "measure"), *map(Column, ("mode", "change", "changed", "difference")))
+    return Table(columns, rows, notes, title="Sensitivity to digits, ties and depth")

@@ -1,0 +1,150 @@
+"""What is known of a measure without computing anything: its row of `registry/measures.yaml` in words."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import MeasureSpec
+from toolkit.core.tables.aligned_table import Column, Table
+from toolkit.registry.loader import did_you_mean
+
+OVER = {
+    "paired": "a query over its modes",
+    "mode": "a query in one mode",
+    "group": "the minimum over the instructions of a core query, in one mode",
+    "aggregate": "a whole run, from the means of the related measures",
+}
+DIRECTION = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "none": "no achievement: it says what could be reached",
+}
+NEEDS = {
+    "gold": "gold documents, which are relevant in the base and in the instructed mode",
+    "negatives": "instruction negatives, which are relevant in the base mode only",
+    "reversed": "a reversed mode",
+    "scores": "scores that can be compared between modes",
+    "subtopics": "judgments of perspectives",
+    "groups": "core queries with several instructions",
+    "phrasings": "each query in two phrasings",
+    "grades": "graded labels, where they are to count for more than two classes",
+    "excluded": "documents with the label 0, which the query rules out",
+}
+
+
+class Card(NamedTuple):
+    """What is known of one measure, in words.
+
+    name        as it is asked for; most take a cutoff (`WISE@20`)
+    definition  in a sentence; `docs/measures.md` has the formula
+    status      `published`, or `experimental`: ours, and not shown to be better than the published ones
+    range       smallest and largest value
+    over        what one value is about
+    modes       roles in which the run must have a query
+    absent      what a query counts that the run lacks
+    parameters  each with its default or choices; `variants` are those of the published definition
+    """
+
+    name: str
+    title: str
+    definition: str
+    source: str
+    status: str
+    variants: tuple[str, ...]
+    direction: str
+    range: str
+    over: str
+    needs: tuple[str, ...]
+    modes: tuple[str, ...]
+    absent: str
+    parameters: tuple[str, ...]
+    related: tuple[str, ...]
+
+
+def cards() -> list[Card]:
+    """A card for every measure of the registry, in its order."""
+    return [_of(spec) for spec in registry.measures().values()]
+
+
+def card(name: str) -> Card:
+    """The card of one measure; `p-MRR` and `wise@10` are found too. ToolkitError for what is none of ours."""
+    return _of(registry.measures()[known_name(name)])
+
+
+def known_name(text: str) -> str:
+    """The registered name of a measure as people write it: in other cases, with other punctuation and with parameters."""
+    names = {_letters(name): name for name in registry.measures()}
+    wanted = re.split(r"[@(]", text)[0]
+    if _letters(wanted) not in names:
+        known = ", ".join(names.values())
+        near = did_you_mean(wanted, names.values())
+        raise ToolkitError(f"no card of a measure {text!r}", f"{near}cards are of Tandem's own measures: {known}")
+    return names[_letters(wanted)]
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+def _of(spec: MeasureSpec) -> Card:
+    return Card(
+        spec.name,
+        spec.title,
+        spec.text,
+        spec.source,
+        "experimental" if spec.experimental else "published",
+        tuple(spec.parameters.get("variant", {}).get("choices", ())),
+        DIRECTION[spec.direction],
+        range_of(spec),
+        OVER[spec.over],
+        tuple(NEEDS[need] for need in spec.needs),
+        spec.modes,
+        "left out" if spec.worst is None else f"{spec.worst:g}",
+        tuple(_parameter(name, **options) for name, options in spec.parameters.items()),
+        spec.related,
+    )
+
+
+def range_of(spec: MeasureSpec) -> str:
+    """Smallest and largest value; a measure made of the means of others has no bounds."""
+    if spec.unit == "rank":
+        return "1 and above"
+    return f"{spec.lowest:g} to 1" if spec.unit == "fraction" and spec.over != "aggregate" else "unbounded"
+
+
+def _parameter(name: str, text: str, type: str, choices: Iterable[str] = (), **options: object) -> str:
+    """`variant (paper, release or source; paper): which definition`; without a default it has to be given."""
+    given = f"{options['default']}" if "default" in options else "has to be given"
+    among = f"{', '.join(choices)}; " if choices else ""
+    return f"{name} ({among}{given}): {text}"
+
+
+def listing() -> Table:
+    """All measures, one a row."""
+    columns = (
+        Column("name", label=True),
+        *map(Column, ("range", "better", "status")),
+        Column("needs", priority=1),
+        Column("title", prose=True),
+        Column("source", prose=True, priority=2),
+    )
+    rows = [
+        (spec.name, each.range, spec.direction, each.status, ", ".join(spec.needs), each.title, each.source)
+        for spec, each in zip(registry.measures().values(), cards(), strict=True)
+    ]
+    return Table(columns, rows)
+
+
+def facts(of: Card) -> list[tuple[str, str]]:
+    """The card's lines: what it is, and what stands there; what it has nothing of is left out."""
+    several = {"variants": ", ", "needs": "; ", "modes": ", ", "parameters": "; ", "related": ", "}
+    named = {name: several[name].join(value) if name in several else value for name, value in of._asdict().items()}
+    named["absent"] = f"a query that the run lacks counts {of.absent}" if of.absent != "left out" else "is left out"
+    return [(name, value) for name, value in named.items() if value and name != "name"]
+
+
+def as_table(of: Card) -> Table:
+    """One card."""
+    return Table((Column("fact", label=True), Column("value", prose=True)), facts(of), title=of.name)

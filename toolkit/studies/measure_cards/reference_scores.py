@@ -1,0 +1,106 @@
+"""What systems that follow nothing, everything or the opposite score on a benchmark: the scale on which a number is read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import BASE, INSTRUCTED
+from toolkit.core.runs import Run
+from toolkit.core.scores import PAIRED, Scores
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.datasets import find, load, present_groups
+from toolkit.datasets.names import Selection, part_names
+from toolkit.evaluation import evaluate
+from toolkit.evaluation.comparison.references import NAMES
+from toolkit.jobs import search_job
+from toolkit.jobs.engines import run_by
+from toolkit.registry.loader import did_you_mean
+
+SYSTEM, PLACEBO = "bm25", "placebo"
+REFERENCES = (SYSTEM, PLACEBO, *NAMES)  # its columns
+NOTES = (
+    "bm25: what `tandem search` finds for query and instruction; placebo: for neutral sentences as long as the instruction",
+    "blind, random, oracle and reversed are other orders of bm25's own lists (`tandem evaluate --references`)",
+)
+
+
+def with_modes() -> list[str]:
+    """The benchmarks that are on this machine whole and have a base and an instructed mode."""
+    return [name for name in registry.benchmarks() if has_modes(name) and _is_here(name)]
+
+
+def has_modes(name: str) -> bool:
+    """Whether a benchmark has a base and an instructed mode."""
+    return {BASE, INSTRUCTED} <= set(registry.benchmark(name).modes.values())
+
+
+def _is_here(name: str) -> bool:
+    return len(present_groups(load(name))) == len(registry.benchmark(name).groups)
+
+
+def reference_scores(names: Sequence[str] = (), measures: Sequence[str] | None = None) -> Table:
+    """A row for each benchmark, measure and mode (`paired`, or the instructed one), a column a reference.
+
+    names     of benchmarks, or of groups of them (`infosearch-mini-format`); none for all that are on this machine
+    measures  None for those of the benchmark's own table
+
+    Raises ToolkitError for names of no benchmark, for benchmarks without an instructed mode and those not on this machine.
+    """
+    labels = (Column("benchmark", label=True), Column("measure", label=True), Column("mode", label=True))
+    rows, notes = [], list(NOTES)
+    for name, selection in _selections(names or with_modes()).items():
+        scores, more = _scores(name, selection, measures)
+        rows += _rows(name, selection, scores)
+        notes += more
+    return Table((*labels, *map(Column, REFERENCES)), rows, list(dict.fromkeys(notes)))
+
+
+def _selections(names: Sequence[str]) -> dict[str, Selection]:
+    """Name -> what it means; ToolkitError names all that cannot be scored."""
+    selections = {name: find(name) for name in names}
+    problems = [f"no benchmark {name!r}" for name, selection in selections.items() if not selection]
+    known = {name: selection for name, selection in selections.items() if selection}
+    with_both = {name: selection for name, selection in known.items() if has_modes(selection.benchmark)}
+    problems += [f"{name} has no base and instructed mode" for name in known if name not in with_both]
+    for name, selection in with_both.items():
+        if set(selection.modes) < set(registry.benchmark(selection.benchmark).modes):
+            problems.append(f"{name} is of one mode")
+        elif selection.absent or not set(selection.groups) <= set(present_groups(load(selection.benchmark))):
+            problems.append(f"{name} is not on this machine")
+    if problems:
+        near = "".join(did_you_mean(name, part_names()) for name in names if name not in known)
+        raise ToolkitError("; ".join(problems), f"{near}here are {', '.join(with_modes())}")
+    return with_both
+
+
+def _scores(name: str, selection: Selection, measures: Sequence[str] | None) -> tuple[Scores, list[str]]:
+    """The scores of BM25, its references and its placebo; what is to be known of them, as why there is no placebo."""
+    runs, notes = {SYSTEM: _run(name, "full")}, []
+    try:
+        runs[PLACEBO] = replace(_run(name, PLACEBO), tag=PLACEBO)
+    except ToolkitError as error:  # its neutral sentences are in few languages
+        notes.append(f"{name}: {error.message}")
+    wanted = measures or registry.benchmark(selection.benchmark).measures
+    scores = evaluate(runs, benchmark=name, measures=list(wanted), references=True)
+    return scores, [*notes, *(note for note in scores.notes if note.startswith(selection.benchmark))]
+
+
+def _run(name: str, instruction: str) -> Run:
+    """Lucene's BM25, with the analyzer of each group's language."""
+    return run_by(search_job(name, system=SYSTEM, instruction=instruction))
+
+
+def _rows(name: str, selection: Selection, scores: Scores) -> Iterator[tuple[Cell, ...]]:
+    shown = {PAIRED, *registry.benchmark(selection.benchmark).modes.of(INSTRUCTED)}
+    values: dict[tuple[str, str], dict[str, float]] = {}
+    for row in scores.overall():
+        if row.mode in shown:
+            values.setdefault((row.measure, row.mode), {})[row.run.removesuffix(f" of {SYSTEM}")] = row.value
+    for place, by_reference in values.items():
+        yield name, *place, *(numbers(by_reference))
+
+
+def numbers(values: Mapping[str, float]) -> Iterator[Cell]:
+    """A cell for each of `REFERENCES`, empty where there is none."""
+    yield from (Number(values[name]) if name in values else None for name in REFERENCES)

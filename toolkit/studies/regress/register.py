@@ -1,0 +1,194 @@
+"""Register a run: entries from the record beside it and its evaluation, and the run itself as their baseline."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit import __version__, registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import RegressionSpec
+from toolkit.core.system.files import open_output
+from toolkit.core.system.python_names import importing
+from toolkit.datasets import Selection, load
+from toolkit.evaluation import evaluate
+from toolkit.files.provenance import read_record, record_path, write_record
+from toolkit.files.runs.runs import form_of, parse_run
+from toolkit.files.texts.documents import ContentDigest
+from toolkit.jobs import search_job
+from toolkit.retrieval.index import corpus_name
+from toolkit.studies.regress.digests import benchmark_facts, corpus_digest, reference_of, run_lines, selection_of, sha256
+from toolkit.studies.regress.numbers import asked_for, nested
+from toolkit.studies.regress.paths import RegressionPaths, ours, to_text
+from toolkit.studies.regress.recorded_method import MAKE_IT, call_of, check_again, is_deterministic, system_of
+
+
+@importing(of_data=True)
+def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool = False, replace: bool = False) -> list[Path]:
+    """Register a run file that has its record beside it; the paths written.
+
+    name       the id; without, `<benchmark>.<system>.v1`
+    each_mode  also an entry for each mode of the run, on the same baseline; the mode follows the benchmark in its id
+    replace    write over entries of these ids
+
+    Raises ToolkitError, before anything is written, where the run is not what its record says, where the benchmark or its
+    documents have changed since, and where an id is taken.
+    """
+    record, selection = checked_record(path)
+    system, index = system_of(record, path), _index(record, selection)
+    if paths == ours():
+        _refuse_own(record, selection, system)
+    check_again(search_job(selection.reference, index or None, **call_of(system)), record, path)
+    name = name or f"{selection.name}.{system['name']}.v1"
+    if not name.startswith(f"{selection.name}."):
+        raise ToolkitError(f"{name} is no id for a run of {selection.name}", f"{selection.name}.{system['name']}.v1 is one")
+    ids = {(): name}
+    if each_mode:
+        ids |= {(mode,): f"{selection.name}.{mode}{name.removeprefix(selection.name)}" for mode in selection.modes}
+    _refuse_taken(list(ids.values()), paths, replace)
+    baseline = paths.baselines / f"{name}.trec.gz"
+    specs = [_entry(entry_name, path, modes, baseline.name, record, system, selection) for modes, entry_name in ids.items()]
+    with open_output(baseline) as out:
+        out.write(run_lines(path))
+    record["data"]["run"]["file"] = baseline.name
+    write_record(baseline, record)
+    for spec in specs:
+        with open_output(paths.entry(spec.name)) as out:
+            out.write(to_text(spec).encode())
+    return [baseline, record_path(baseline), *(paths.entry(spec.name) for spec in specs)]
+
+
+def checked_record(path: Path) -> tuple[dict[str, Any], Selection]:
+    """The record beside a run, and the part of a benchmark that it says was searched.
+
+    Raises ToolkitError where they are not complete, and where the run, the benchmark or its documents are other ones now.
+    """
+    record = read_record(path)
+    if record is None:
+        raise ToolkitError(f"{path} has no record beside it ({record_path(path).name})", MAKE_IT)
+    try:
+        topics, recorded, indexes = record["data"]["topics"], record["data"]["run"]["sha256"], record["data"]["indexes"]
+        digests = {index["name"]: corpus_digest(index["corpus"]) for index in indexes if "corpus" in index}
+        selection, queries = selection_of(reference_of(topics)), topics["sha256"]
+    except (KeyError, TypeError) as error:
+        raise ToolkitError(f"{record_path(path)} lacks {error}", MAKE_IT) from error
+    lines = run_lines(path)
+    if (form := form_of(lines, str(path))) != "trec":
+        raise ToolkitError(f"{path} is a run as {form}: runs are registered as TREC run files, line by line", MAKE_IT)
+    if (digest := sha256(lines)) != recorded:
+        raise ToolkitError(f"{path} has SHA-256 {digest}, its record says {recorded}", MAKE_IT)
+    if benchmark_facts(selection.reference)["topics"] != queries:
+        raise ToolkitError(f"{path} was made with other topics than {selection.name} has now", MAKE_IT)
+    for name, documents in _own_documents(selection, digests).items():
+        if documents != digests[name]:
+            raise ToolkitError(f"{path} was made over other documents than {name} has now", MAKE_IT)
+    return record, selection
+
+
+def _own_documents(selection: Selection, names: Mapping[str, str]) -> dict[str, str]:
+    """The digests of those corpora of the benchmark's own that are among these names."""
+    benchmark = load(selection.benchmark)
+    groups = {corpus_name(benchmark, group): group for group in selection.groups}
+    return {name: ContentDigest(benchmark.docs(group)).hexdigest() for name, group in groups.items() if name in names}
+
+
+def _entry(
+    name: str,
+    path: Path,
+    modes: Sequence[str],
+    baseline: str,
+    record: Mapping[str, Any],
+    system: dict[str, Any],
+    selection: Selection,
+) -> RegressionSpec:
+    benchmark = "-".join([selection.reference, *modes])
+    lines = run_lines(path, modes)
+    scores = evaluate(parse_run(lines, str(path)), benchmark=benchmark)
+    measures, index = asked_for(scores.rows), _index(record, selection)
+    fields = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
+    digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": record["tag"]}
+    return RegressionSpec(
+        name=name,
+        description=_description(system["name"], "-".join([selection.name, *modes]), selection),
+        benchmark=benchmark_facts(benchmark),
+        system=system,
+        commands=commands(name, benchmark, index, system, measures),
+        measures=measures,
+        index=index,
+        indexes=tuple({index["name"]: _index_facts(index) for index in record["data"]["indexes"]}.values()),
+        run={**digest, "deterministic": is_deterministic(record), **fields},
+        expected=nested(scores.rows),
+        registered=__version__,
+    )
+
+
+def _description(system: str, benchmark: str, selection: Selection) -> str:
+    mini = load(selection.benchmark).spec.mini
+    note = "; written for this project, not comparable with published scores" if mini else ""
+    return f"{system} on {benchmark}{note}"
+
+
+def _index(record: Mapping[str, Any], selection: Selection) -> str:
+    """The name or folder of the index that was searched; empty for the benchmark's own. ToolkitError where it is not found."""
+    names = list(dict.fromkeys(index["name"] for index in record["data"]["indexes"]))
+    benchmark = load(selection.benchmark)
+    if names == list(dict.fromkeys(corpus_name(benchmark, group) for group in selection.groups)):
+        return ""
+    if len(names) == 1 and names[0] in registry.indexes():
+        return names[0]
+    folders = list(dict.fromkeys(index.get("folder", "") for index in record["data"]["indexes"]))
+    if len(folders) == 1 and folders[0] and Path(folders[0]).is_dir():
+        return folders[0]
+    raise ToolkitError(
+        f"the run was made over {', '.join(names)}, which is not found",
+        "search the benchmark's own corpora, a prebuilt index or one folder",
+    )
+
+
+def _refuse_own(record: Mapping[str, Any], selection: Selection, system: Mapping[str, Any]) -> None:
+    """Raise ToolkitError for a run over what only this machine has: it is for the user's own regressions."""
+    indexes = [f"index {index['name']}" for index in record["data"]["indexes"] if "folder" in index]
+    own = [f"benchmark {selection.name}"] if load(selection.benchmark).spec.folder else []
+    named = [*system.get("systems", ()), str(system["parameters"].get("rerank", ""))]
+    systems = [f"system {Path(name).name}" for name in named if Path(name).is_absolute()]
+    if found := [*own, *indexes, *systems]:
+        raise ToolkitError(f"nobody else has {', '.join(found)}", "leave --ours out")
+
+
+def _index_facts(index: Mapping[str, Any]) -> dict[str, Any]:
+    facts = {"name": index["name"]}
+    if "corpus" not in index:
+        return facts
+    return {**facts, "documents": index["documents"], "content": corpus_digest(index["corpus"])}
+
+
+def _refuse_taken(names: Sequence[str], paths: RegressionPaths, replace: bool) -> None:
+    for name in names:
+        if paths.entry(name).exists() and not replace:
+            hint = (
+                "registered numbers stay as they are: name the next version with --id; --replace is for what nobody has cited"
+            )
+            raise ToolkitError(f"{name} is registered already", hint)
+        if name in registry.regressions() and not paths.entry(name).exists():
+            raise ToolkitError(f"{name} is registered already, elsewhere", "name another id with --id")
+
+
+def commands(name: str, benchmark: str, index: str, system: Mapping[str, Any], measures: Sequence[str]) -> tuple[str, str]:
+    """The two command lines that make a run and score it, every parameter said."""
+    output = f"{name}.trec"
+    search = ["tandem", "search", "--topics", benchmark, *(["--index", index] if index else [])]
+    for one in system.get("systems", [system["name"]]):
+        search += ["--system", one]
+    for parameter, value in system["parameters"].items():
+        option = f"--{parameter.replace('_', '-')}"
+        if value is True:
+            search.append(option)
+        elif value is not False:
+            search += [option, str(value)]
+    search += ["--output", output]
+    return _join(search), _join(["tandem", "evaluate", output, "--benchmark", benchmark, "-m", *measures])
+
+
+def _join(words: Iterable[str]) -> str:
+    """As `shlex.join`, but `"WISE(variant='release')@20"` for what has single quotes and nothing that the shell reads."""
+    return " ".join(f'"{word}"' if "'" in word and not set('"$`\\!') & set(word) else shlex.quote(word) for word in words)

@@ -1,0 +1,283 @@
+"""Make registered runs again, from the registry and nothing else, and compare everything that is registered of them."""
+
+import math
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from toolkit import registry
+from toolkit.core.errors import MissingExtra, ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.scores import Scores
+from toolkit.core.specs import RegressionSpec
+from toolkit.core.system.files import REPLAY, temporary_folder
+from toolkit.core.system.home import home
+from toolkit.core.system.python_names import importing
+from toolkit.datasets import load, present_groups
+from toolkit.evaluation import evaluate
+from toolkit.files.formats import read_run
+from toolkit.files.store.wheels import find_packaged
+from toolkit.jobs import RunJob, search_job
+from toolkit.jobs.search_jobs import retrievals
+from toolkit.models.checkpoints.own_systems import NotNamedError
+from toolkit.retrieval.index import verify_index
+from toolkit.retrieval.search.lexical_engines import CORPUS
+from toolkit.studies.regress.digests import benchmark_facts, corpus_digest, reference_of, run_lines, sha256
+from toolkit.studies.regress.numbers import flat, published_numbers
+from toolkit.studies.regress.paths import RegressionPaths, paths_of, to_text
+from toolkit.studies.regress.recorded_method import call_of, packaged_systems
+
+# what a fresh TANDEM_HOME still has of the user's: published data, own entries, checkpoints of wheels
+GIVEN = ("benchmarks", "registry", "packages", "converted")
+OK, OKISH, FAIL, MISSING = OUTCOMES = ("OK", "OKish", "FAIL", "MISSING")
+NEAR = 0.0005  # what a model may be off on another machine
+
+
+class Check(NamedTuple):
+    """expected and got as they are printed; outcome is empty for what is compared and not expected (published numbers)."""
+
+    what: str
+    expected: str
+    got: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one entry.
+
+    checks   everything compared, in order
+    changed_queries  where a check failed: the queries that differ from the baseline, a line each
+    seconds  wall time
+    """
+
+    name: str
+    checks: tuple[Check, ...]
+    changed_queries: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def outcome(self) -> str:
+        """OK, OKish, FAIL or MISSING."""
+        return worst(self.checks)
+
+
+def replay(specs: Iterable[RegressionSpec], paths: RegressionPaths | None = None) -> Iterator[Result]:
+    """Make each run again in a folder of its own, under a TANDEM_HOME that begins empty and that all of them share.
+
+    paths  where entries and baselines lie; without, where the registry has them from
+
+    What an entry needs and this machine lacks is MISSING; whatever else keeps a run from being made is a FAIL.
+    """
+    with temporary_folder(Path(tempfile.gettempdir()), REPLAY) as folder:
+        for number, spec in enumerate(specs):
+            started, entry_paths = time.monotonic(), paths or paths_of(spec.name)
+            output = Path(folder, str(number), f"{spec.name}.trec")
+            try:
+                checks, lines = _replay(spec, entry_paths, output, Path(folder, "home"))
+            except MissingExtra as error:
+                checks, lines = [Check("packages", "installed", error.hint, MISSING)], []
+            except NotNamedError:
+                raise
+            except ToolkitError as error:
+                checks, lines = [Check("the run", "made again", " ".join(error.lines()), FAIL)], []
+            yield Result(spec.name, tuple(checks), tuple(lines), time.monotonic() - started)
+
+
+@importing(of_data=True)
+def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: Path) -> tuple[list[Check], list[str]]:
+    if (spec.needs and (missing := _missing(spec.needs))) or (missing := _moved(spec)):
+        return [missing], []
+    if missing := _unfetched(spec):
+        return [missing], []
+    reference = reference_of(spec.benchmark)
+    checks = [] if spec.published else _registered(spec, paths)
+    with _fresh_home(fresh):
+        job = search_job(
+            reference,
+            spec.index or None,
+            output=output,
+            tag=spec.run.get("tag"),
+            **call_of(spec.system),
+        )
+        checks += _indexes(spec, job)
+        if any(check.what.endswith(" files") and check.outcome == FAIL for check in checks):
+            return checks, []  # what a damaged index finds says nothing
+        job.run()
+        unit = "both" if spec.published else "instruction"  # tables print either
+        scores = evaluate(output, benchmark=reference, measures=spec.measures, ori_unit=unit)
+    checks += _run(spec, output)
+    checks += _numbers(spec, scores)
+    return checks, _run_diff(spec, paths, output) if spec.run and worst(checks) == FAIL else []
+
+
+@contextmanager
+def _fresh_home(folder: Path) -> Iterator[None]:
+    """A TANDEM_HOME for the time of the block, empty at first but for links to what the user was given."""
+    before, user = os.environ.get("TANDEM_HOME"), home()
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        for name in GIVEN:
+            if (user / name).is_dir():
+                (folder / name).symlink_to(user / name)
+    os.environ["TANDEM_HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TANDEM_HOME"]
+        else:
+            os.environ["TANDEM_HOME"] = before
+
+
+def _missing(name: str) -> Check | None:
+    """What of a benchmark's data is not on this machine; nothing is fetched to know it."""
+    benchmark = load(name)
+    absent = [group for group in benchmark.groups if group not in present_groups(benchmark)]
+    if not absent:
+        return None
+    hint = f"`tandem benchmarks fetch {name}`, or with --from a local copy"
+    return Check(f"data of {name}", f"{len(benchmark.groups)} groups", f"not here: {', '.join(absent)} ({hint})", MISSING)
+
+
+def _moved(spec: RegressionSpec) -> Check | None:
+    """Which folder of the user's is not there any more: of the benchmark, or of the index."""
+    named = [
+        ("the benchmark", spec.benchmark.get("folder", "")),
+        ("the index", spec.index if os.path.isabs(spec.index) else ""),
+    ]
+    gone = [(what, folder) for what, folder in named if folder and not Path(folder).is_dir()]
+    return Check(*gone[0], "no such folder", MISSING) if gone else None
+
+
+def _unfetched(spec: RegressionSpec) -> Check | None:
+    """A checkpoint in a wheel that is not on this machine; nothing is fetched to know it."""
+    for name in packaged_systems(spec):
+        if find_packaged(registry.system(name).checkpoint) is None:
+            return Check(f"checkpoint of {name}", "here", f"not here (`tandem systems fetch {name}`)", MISSING)
+    return None
+
+
+def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:
+    """Whether the entry, its baseline, and the benchmark are what they were."""
+    written = paths.entry(spec.name).read_text(encoding="utf-8")
+    baseline = run_lines(paths.baselines / spec.run["baseline"], spec.run.get("modes", ()))
+    checks = [
+        same("entry", "as registered", "as registered" if written == to_text(spec) else "edited by hand"),
+        same("baseline sha256", spec.run["sha256"], sha256(baseline)),
+    ]
+    facts = benchmark_facts(reference_of(spec.benchmark))
+    return checks + [same(f"benchmark {fact}", spec.benchmark[fact], facts[fact]) for fact in ("queries", "topics", "qrels")]
+
+
+def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:
+    """Whether each index holds the registered documents, and its files are what its own record says."""
+    checks, registered = [], {index["name"]: index for index in spec.indexes}
+    for index in (index for step in retrievals(job.step) for index in step.open(job.inputs)):
+        if index.record is None:  # Anserini's own: its archive was checked when it was downloaded
+            continue
+        if index.kind != CORPUS:
+            problems = verify_index(index.folder)
+            checks.append(same(f"index {index.name} files", "as built", "; ".join(problems) or "as built"))
+        if spec.published:
+            continue
+        facts, expected = index.facts(), registered.get(index.name, {})
+        checks.append(same(f"index {index.name} documents", expected.get("documents"), facts["documents"]))
+        checks.append(same(f"index {index.name} content", expected.get("content"), corpus_digest(facts["corpus"])))
+    return checks
+
+
+def _run(spec: RegressionSpec, output: Path) -> list[Check]:
+    if not spec.run:
+        return []
+    lines = run_lines(output)
+    checks = [same("run lines", spec.run["lines"], lines.count(b"\n"))]
+    return [*checks, same("run sha256", spec.run["sha256"], sha256(lines))] if spec.run["deterministic"] else checks
+
+
+def _numbers(spec: RegressionSpec, scores: Scores) -> list[Check]:
+    """Every registered number beside the one found; published ones are shown beside theirs and have no outcome."""
+    got = {(row.group, row.measure, row.mode): row.value for row in scores.rows}
+    deterministic = spec.run.get("deterministic", False)
+    checks = [
+        near(
+            f"{row.group} {row.measure} {row.mode}",
+            row.value,
+            got.get((row.group, row.measure, row.mode)),
+            tolerance=spec.tolerance,
+            deterministic=deterministic,
+        )
+        for row in flat(spec.expected)
+    ]
+    for row in flat(published_numbers(spec)):
+        value = got.get((row.group, row.measure, row.mode))
+        found = "no value" if value is None else f"{value:.4f}"
+        checks.append(Check(f"published {row.group} {row.measure} {row.mode}", f"{row.value:.4f}", found, ""))
+    return checks
+
+
+def _run_diff(spec: RegressionSpec, paths: RegressionPaths, output: Path) -> list[str]:
+    baseline = read_run(paths.baselines / spec.run["baseline"])
+    if modes := spec.run.get("modes"):
+        baseline = baseline.select(each for each in baseline.query_ids if each.endswith(tuple(f"-{mode}" for mode in modes)))
+    return changed_queries(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]
+
+
+def same(what: str, expected: object, got: object) -> Check:
+    """A check of two things that must be equal."""
+    return Check(what, str(expected), str(got), OK if expected == got else FAIL)
+
+
+def near(what: str, expected: float, got: float | None, *, tolerance: float, deterministic: bool) -> Check:
+    """A check of two numbers; OKish is for systems whose runs are not the same bytes on every machine."""
+    if got is None:
+        return Check(what, repr(expected), "no value", FAIL)
+    distance = 0.0 if math.isnan(expected) and math.isnan(got) else abs(expected - got)
+    outcome = OK if distance <= tolerance else OKISH if distance <= NEAR and not deterministic else FAIL
+    return Check(what, repr(expected), repr(got), outcome)
+
+
+def worst(checks: Iterable[Check]) -> str:
+    """The outcome of all together."""
+    outcomes = {check.outcome for check in checks}
+    return next((outcome for outcome in (FAIL, MISSING, OKISH) if outcome in outcomes), OK)
+
+
+def changed_queries(before: Run, after: Run) -> list[str]:
+    """A line for each query whose documents or scores differ, in sorted order of the ids; both runs in the file's order."""
+    old, new = _lists(before), _lists(after)
+    lines = []
+    for query_id in sorted(old.keys() | new.keys()):
+        if query_id not in new:
+            lines.append(f"{query_id}: is not in the new run")
+        elif query_id not in old:
+            lines.append(f"{query_id}: is not in the baseline")
+        elif old[query_id] != new[query_id]:
+            lines.append(f"{query_id}: {_difference(old[query_id], new[query_id])}")
+    return lines
+
+
+def _lists(run: Run) -> dict[str, list[tuple[str, float]]]:
+    return {query_id: [(doc.doc_id, doc.score) for doc in ranking] for query_id, ranking in run.rankings("file")}
+
+
+def _difference(old: list[tuple[str, float]], new: list[tuple[str, float]]) -> str:
+    length = max(len(old), len(new))
+    pairs = list(zip(_filled(old, length), _filled(new, length), strict=True))
+    differing = [rank for rank, (line, other) in enumerate(pairs, 1) if line != other]
+    first = differing[0]
+    before, after = pairs[first - 1]
+    return f"{len(differing)} of {length} ranks differ, first rank {first}: {_shown(before)} -> {_shown(after)}"
+
+
+def _filled(ranking: list[tuple[str, float]], length: int) -> list[tuple[str, float] | None]:
+    return [*ranking, *[None] * (length - len(ranking))]
+
+
+def _shown(line: tuple[str, float] | None) -> str:
+    return "nothing" if line is None else f"{line[0]} {line[1]!r}"

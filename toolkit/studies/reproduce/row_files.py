@@ -1,0 +1,309 @@
+"""The files that a row is made of, in order: an index where none is prebuilt, queries, lists, its run; and its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.specs import SystemSpec
+from toolkit.datasets import find, load
+from toolkit.files.formats import write_run
+from toolkit.files.formats.indexes import made_with, read_index_record
+from toolkit.files.provenance import file_digest, topics_digest
+from toolkit.jobs.planned_runs import PlannedRun
+from toolkit.jobs.up_to_date import why_unlike
+from toolkit.registry.published.paper_tables import cells, is_of
+from toolkit.retrieval.index.index_types import LUCENE
+from toolkit.retrieval.steps import given_topics
+from toolkit.studies.reproduce.table_rows import DIVERSIFY, EXPAND, STANCE, Part, Row, Tables, has_candidates
+
+if TYPE_CHECKING:
+    from toolkit.jobs.file_job import Job
+    from toolkit.models.judges import Judge
+
+CANDIDATES = "candidates"
+ASKED = ("judge", "listwise")  # kinds of language models whose answers are words, which a server can give
+LAMBDAS = "8"  # BERDS' table of what MMR weighs relevance by
+LABELLED = "labelled.trec"
+
+
+@dataclass
+class RowFiles:
+    """Where the files of rows lie, and the jobs that make them; everything is looked up when a job is made.
+
+    models, asking  what models, and models on a server, take
+    shares_judges   whether a judge that was loaded once judges all runs
+    """
+
+    tables: Tables
+    output: Path
+    models: dict[str, Any]
+    asking: dict[str, Any]
+    shares_judges: bool = True
+    labelled_depth = 1000  # more documents than people labelled of a question
+    _judges: dict[str, Judge] = field(default_factory=dict)
+
+    def path(self, row: Row) -> Path:
+        """The run of a row: its own, or that of the part that it scores in another way."""
+        part = row.part.name if row.part.has_runs else row.part.of
+        return self.output / part / f"{row.system.name}.trec"
+
+    def qrels_path(self, row: Row) -> Path:
+        """A judge's labels of a row: its own, or those of the runs whose stances it counts."""
+        part = row.part.of if row.part.scores == STANCE else row.part.name
+        return self.output / part / f"{row.system.name}.qrels"
+
+    @property
+    def stances_path(self) -> Path:
+        """Which perspective of each question supports."""
+        return self.output / "stances.tsv"
+
+    def runs(self, row: Row) -> list[PlannedRun]:
+        """What is made before a row can be scored, in order, the run last; nothing where another row has made it."""
+        if row.part.scores == STANCE:
+            return [self._stances(row)]
+        if not row.part.has_runs:
+            return []
+        if row.part.how == EXPAND:
+            return list(self._expanded(row))
+        if row.part.how == DIVERSIFY:
+            return [self._diversified(row)]
+        own = self._index(row)
+        return [*([own] if own else []), self._run(row)]
+
+    def _run(self, row: Row) -> PlannedRun:
+        path, before = self.path(row), self.first_stage(row)
+        job = (lambda: self._rerank(row, path, before)) if row.reranks else (lambda: self._search(row, row.part.topics, path))
+        return PlannedRun(row.part.topics, row.system.name, path, job, before)
+
+    def first_stage(self, row: Row) -> PlannedRun | None:
+        """The run that a reranker reranks where the benchmark's candidates are not here."""
+        if not (row.reranks and row.part.first_stage) or has_candidates(row.part.topics):
+            return None
+        return self._run(self.tables.row(f"{row.part.name}/{row.part.first_stage}"))
+
+    def _rerank(self, row: Row, path: Path, before: PlannedRun | None) -> Job:
+        from toolkit.jobs.rerank_jobs import rerank_job
+        from toolkit.retrieval.rerank import Rerank
+
+        how = {**self.models, **self.asking_of(row.system), **_prompt(row, row.system.name)}
+        reranker = Rerank(row.system.name, recipe=row.recipe or None, **how)
+        source = str(before.path) if before else reranker.spec.parameters.get("run", CANDIDATES)
+        return rerank_job(source, reranker, topics=row.part.topics, output=path, tag=row.system.name)
+
+    def _search(self, row: Row, topics: Any, path: Path) -> Job:
+        from toolkit.jobs import search_job
+
+        how = {**row.part.search, "recipe": row.recipe or None}
+        if row.system.checkpoint:
+            how |= {**self.models, **self.asking_of(row.system)}
+        if index := self.index_of(row):
+            how["index"] = index
+        return search_job(topics, system=row.system.name, output=path, tag=row.system.name, **how)
+
+    def asking_of(self, system: SystemSpec) -> dict[str, Any]:
+        """How a system is asked: one on a server, and a language model that the user has on one (`--loader endpoint`)."""
+        is_served = system.loader == "endpoint" or (self.asking.get("loader") == "endpoint" and system.kind in ASKED)
+        return self.asking if is_served else {}
+
+    def index_of(self, row: Row) -> str:
+        """What a system searches: its own index, one that is built of the part's corpus, or that of the part; empty for the
+        topics' own documents. ToolkitError where a model is to search an index of words."""
+        part, system = row.part, row.system
+        shared = str(part.search.get("index", ""))
+        if system.name in part.indexes or not shared or not system.checkpoint:
+            return part.indexes.get(system.name, shared)
+        if part.corpus:
+            return str(self.output / "indexes" / f"{part.corpus}.{system.name}")
+        if _kind(shared) == LUCENE:
+            name = f"{part.of or part.name}/{system.name}"
+            raise ToolkitError(
+                f"no vectors of {shared} by {system.name}",
+                f"`tandem index` makes them: name the folder with --own-index {name}=DIR",
+            )
+        return shared
+
+    def builds_index(self, row: Row) -> bool:
+        """Whether a row's system searches vectors that are to be made of the part's corpus."""
+        part = row.part
+        return bool(part.corpus and row.system.checkpoint and row.system.name not in part.indexes)
+
+    def _index(self, row: Row) -> PlannedRun | None:
+        if not self.builds_index(row):
+            return None
+        folder, system = Path(self.index_of(row)), row.system.name
+
+        def outdated() -> str:
+            record = read_index_record(folder) if folder.is_dir() else None
+            if record is None:
+                return "not there yet"
+            chosen = registry.choose_system(system, recipe=row.recipe or None)
+            return "" if made_with(record, chosen) else "made with another revision, recipe or template"
+
+        def job() -> Job:
+            from toolkit.jobs.encode_jobs import IndexJob
+
+            return IndexJob(row.part.corpus, folder, system=system, recipe=row.recipe or None, **self.models)
+
+        return PlannedRun(row.part.corpus, system, folder, job, outdated=outdated)
+
+    def _expanded(self, row: Row) -> Iterator[PlannedRun]:
+        """Queries for every question, made once for all systems; their lists; these merged."""
+        part, path = row.part, self.path(row)
+        before = self._run(self.tables.row(f"{part.of}/{row.system.name}")) if self.builds_index(row) else None
+        queries, lists = path.with_name("queries.jsonl"), path.with_name(f"{row.system.name}.lists.trec")
+
+        def outdated() -> str:
+            wanted = {
+                "data/topics/sha256": topics_digest(given_topics(part.topics).topics),
+                "method/expansion/0/name": part.expander,
+                **_prompt_digest(row, part.expander, "expansion"),
+            }
+            return why_unlike(queries, "expanded", wanted)
+
+        def is_merged() -> str:
+            return why_unlike(path, "run", {"data/made of/sha256": file_digest(lists)})
+
+        def expand() -> Job:
+            from toolkit.jobs.expand_jobs import ExpandJob
+
+            return ExpandJob(part.topics, part.expander, output=queries, **self.asking, **_prompt(row, part.expander))
+
+        def merge() -> Job:
+            from toolkit.jobs.expand_jobs import MergeJob
+
+            depth = int(part.search["hits"])
+            return MergeJob(lists, depth=depth, output=path, tag=row.system.name, queries=str(queries))
+
+        yield PlannedRun(part.topics, part.expander, queries, expand, before, outdated)
+        yield PlannedRun(part.topics, row.system.name, lists, lambda: self._search(row, str(queries), lists))
+        yield PlannedRun(part.topics, row.system.name, path, merge, outdated=is_merged)
+
+    def _diversified(self, row: Row) -> PlannedRun:
+        """MMR with what the authors' code divides scores by, and the lambda of table 8."""
+        part, path = row.part, self.path(row)
+        before = self._run(self.tables.row(f"{part.of}/{row.system.name}"))
+        lam, constant = self.mmr(row)
+
+        def outdated() -> str:
+            wanted = {
+                "data/made of/sha256": file_digest(before.path),
+                "method/diversification/0/lambda": lam,
+                "method/diversification/0/constant": constant,
+            }
+            return why_unlike(path, "run", wanted)
+
+        how = {"lams": [lam], "scale": constant, "topics": [part.topics], "index": part.search.get("index"), **self.models}
+
+        def job() -> Job:
+            from toolkit.jobs.diversify_job import DiversifyJob
+
+            return DiversifyJob([before.path], output=path, tag=row.system.name, **how)
+
+        return PlannedRun(part.topics, row.system.name, path, job, before, outdated)
+
+    def _stances(self, row: Row) -> PlannedRun:
+        """Which perspective supports, asked once for all systems and corpora."""
+        from toolkit.models.judges import STANCE as TASK
+
+        part = row.part
+
+        def outdated() -> str:
+            digest = topics_digest(given_topics(part.topics).topics)
+            wanted = {"data/topics/sha256": digest, "method/judging/0/name": part.stances}
+            return why_unlike(self.stances_path, "qrels", wanted | _prompt_digest(row, part.stances, "judging"))
+
+        def job() -> Job:
+            from toolkit.jobs.judge_jobs import StanceJob, judge_of
+
+            asking = self.asking_of(registry.system(part.stances))
+            judge = judge_of(part.stances, task=TASK, **self.models, **asking, **_prompt(row, part.stances))
+            return StanceJob(part.topics, judge, output=self.stances_path)
+
+        return PlannedRun(part.topics, part.stances, self.stances_path, job, outdated=outdated)
+
+    def mmr(self, row: Row) -> tuple[float, str]:
+        """The lambda that the paper chose for a retriever and a corpus, and the name of the constant of its scores."""
+        printed = row.system.printed[self.tables.paper]
+        lams = (cell for cell in cells(self.tables.paper) if cell.table == LAMBDAS and is_of(cell, printed))
+        name = printed["name"] if isinstance(printed["name"], str) else printed["name"][0]
+        return next(cell.value for cell in lams if cell.group == row.part.mmr), f"{row.part.mmr}/{name.lower()}"
+
+    def labels(self, row: Row, runs: list[Path]) -> PlannedRun | None:
+        """A judge's labels of runs; of a judge that is compared with people, its labels of what they labelled. None where
+        nothing is judged."""
+        part, path = row.part, self.qrels_path(row)
+        name, depth = part.judge.get("name", row.system.name), part.judge.get("depth", self.labelled_depth)
+        if not part.judge and row.system.kind != "judge":
+            return None
+
+        def outdated() -> str:
+            wanted = {f"data/judged runs/{place}/sha256": file_digest(run) for place, run in enumerate(runs)}
+            wanted |= {f"data/judged runs/{len(runs)}": None, "method/judging/0/name": name, "method/judging/0/depth": depth}
+            return why_unlike(path, "qrels", wanted | _prompt_digest(row, name, "judging"))
+
+        def job() -> Job:
+            from toolkit.jobs.judge_jobs import JudgeJob
+
+            how = {"index": part.search.get("index"), "topics": part.topics, "depth": depth, "output": path}
+            return JudgeJob(list(map(str, runs)), self._judge(row, name, row.recipe if not part.judge else ""), **how)
+
+        return PlannedRun(part.topics, name, path, job, outdated=outdated)
+
+    def _judge(self, row: Row, name: str, recipe: str) -> Judge:
+        """A judge, loaded once for all that it judges."""
+        from toolkit.jobs.judge_jobs import judge_of
+
+        key = f"{name} {recipe}"
+        if key not in self._judges or not self.shares_judges:
+            self._judges.clear()  # the model of another one may go
+            asking = self.asking_of(registry.system(name))
+            self._judges[key] = judge_of(name, recipe=recipe or None, **self.models, **asking, **_prompt(row, name))
+        self._judges[key].start_counts()
+        return self._judges[key]
+
+    def labelled_path(self, part: Part) -> Path:
+        """Where that run lies."""
+        return self.output / part.name / LABELLED
+
+    def labelled(self, part: Part) -> Path:
+        """A run of the documents that people labelled for each question, which is what judges are compared on."""
+        path = self.labelled_path(part)
+        write_run(self._labelled_run(part), path, tag="labelled")
+        return path
+
+    def _labelled_run(self, part: Part) -> Run:
+        selection = find(part.topics)
+        [qrels] = [load(selection.benchmark).qrels(group) for group in selection.groups]
+        documents: dict[str, dict[str, float]] = {}
+        for row in qrels:
+            documents.setdefault(row.query_id, {}).setdefault(row.doc_id, 0.0)
+        ranked = {
+            query_id: {doc_id: float(len(found) - place) for place, doc_id in enumerate(found)}
+            for query_id, found in documents.items()
+        }
+        return Run.from_dict(ranked)
+
+
+def _prompt(row: Row, system: str) -> dict[str, str]:
+    """The published prompt that a system of a row is sent, as an option; none for its own."""
+    sent = row.sent_to(system)
+    return {"prompt": sent.file} if sent and sent.file else {}
+
+
+def _prompt_digest(row: Row, system: str, step: str) -> dict[str, str]:
+    """What the record of a file says of the prompt that it was made with."""
+    sent = row.sent_to(system)
+    return {f"method/{step}/0/prompt_sha256": sent.sha256} if sent else {}
+
+
+def _kind(index: str) -> str:
+    """The kind of an index; empty where nothing says."""
+    if index in registry.indexes() or index in registry.index_aliases():
+        return registry.index(index).kind
+    return str((read_index_record(Path(index)) or {}).get("kind", "")) if Path(index).is_dir() else ""

@@ -1,0 +1,203 @@
+"""list the systems known, and show exactly what each is sent
+
+examples:
+  tandem systems list --kind dense --paper infosearch
+  tandem systems show e5-mistral-7b-instruct
+  tandem systems fetch smollm2-135m-instruct
+  tandem systems convert contriever --to contriever-safetensors
+  tandem systems check python:my_model:load
+  tandem systems explain bge-large-en-v1.5 --recipe infosearch --topics infosearch-mini --query audience-001-1
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.system.terminal import width_of
+from toolkit.options import (
+    docs_option,
+    recipe_option,
+    remote_code_option,
+    systems_option,
+    table_options,
+    template_options,
+    topics_option,
+)
+from toolkit.registry.loader import did_you_mean
+from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
+
+if TYPE_CHECKING:
+    from toolkit.core.documents import Doc
+    from toolkit.core.topics import Topic
+    from toolkit.datasets import TopicPart, TopicSet
+    from toolkit.models.systems import Sent
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    result = command("systems", SUMMARY, EXAMPLES)
+    add = subcommands(result)
+    list_parser = add("list", "list every system, and how far it was verified", list_all)
+    list_parser.add_argument("--kind", metavar="K", help="only of one kind (dense, cross-encoder, ...)")
+    list_parser.add_argument("--paper", metavar="P", help="only those that a paper reports (infosearch, instructir, ...)")
+    table_options(list_parser, numbers=False, tsv=True)
+    show_parser = add("show", "show all that is known of one system", show)
+    check_parser = add("check", "verify that an object of your own does what its methods have to", check)
+    fetch_parser = add("fetch", "download a system's checkpoint, as its first use would", fetch)
+    convert_parser = add("convert", "write a checkpoint as safetensors that keep the entry", convert)
+    convert_parser.add_argument("--to", required=True, metavar="DIR", help="a new folder, which is a system itself")
+    explain_parser = add("explain", "show exactly what a system is sent for a query: text, token ids, digest", explain)
+    for sub in (show_parser, explain_parser, fetch_parser, convert_parser):
+        sub.add_argument("name", metavar="NAME", help="a system, a folder, or a Hugging Face id")
+        if sub in (show_parser, explain_parser):
+            recipe_option(sub)
+        sub.add_argument("--kind", metavar="K", help="kind of a checkpoint that is not in the registry (default: dense)")
+    table_options(check_parser, numbers=False, tsv=True)
+    check_parser.add_argument("name", metavar="python:MODULE:FACTORY", help="the object, or an entry whose checkpoint it is")
+    for sub in (list_parser, show_parser, check_parser, explain_parser, fetch_parser, convert_parser):
+        systems_option(sub)
+    what = explain_parser.add_argument_group("what is sent")
+    topics_option(what, required=True)
+    what.add_argument("--query", required=True, metavar="ID", help="a query id; without its mode: in every mode")
+    what.add_argument("--doc", metavar="ID", help="a document, too; of the topics' own corpus or of --docs")
+    docs_option(what)
+    template_options(what)
+    passage = "template of a document, with {contents}, {title} or {text} (default: the system's)"
+    what.add_argument("--passage-template", metavar="T", help=passage)
+    for group in (check_parser, fetch_parser, what):
+        remote_code_option(group)
+    return result
+
+
+def main(args: argparse.Namespace) -> int | None:
+    return args.run_subcommand(args)
+
+
+def list_all(args: argparse.Namespace) -> None:
+    from toolkit.core.tables.aligned_table import Table
+    from toolkit.models.systems.system_facts import COLUMNS, listing
+    from toolkit.registry.choice import known_systems
+
+    known, unread, broken = known_systems(args.systems)
+    known = known.values()
+    for one in (*unread, *broken):
+        note(f"warning: left out: {one}")
+    for option, wanted, values in (
+        ("kind", args.kind, {spec.kind for spec in known}),
+        ("paper", args.paper, {paper for spec in known for paper in spec.papers}),
+    ):
+        if wanted is not None and wanted not in values:
+            raise ToolkitError(f"no {option} {wanted!r}", f"{did_you_mean(wanted, values)}known: {', '.join(sorted(values))}")
+    write_tables(Table(COLUMNS, list(listing(known, args.kind, args.paper))), args)
+
+
+def show(args: argparse.Namespace) -> None:
+    from toolkit.models.systems.system_facts import overview
+
+    spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind)
+    width = width_of(sys.stdout)
+    write_lines(overview(spec, width) if width else overview(spec), exact=True)
+
+
+def check(args: argparse.Namespace) -> int:
+    from toolkit.core.tables.aligned_table import Column, Table
+    from toolkit.models.systems.contract import check_system
+
+    checks = check_system(args.name, files=args.systems, trust_remote_code=args.trust_remote_code)
+    columns = (Column("outcome", label=True), Column("method", label=True), Column("what", prose=True))
+    rows = [
+        ("FAIL" if one.problem else "ok", one.method, f"{one.what}{f': {one.problem}' if one.problem else ''}")
+        for one in checks
+    ]
+    write_tables(Table(columns, rows), args, heads=False)
+    return int(any(one.problem for one in checks))
+
+
+def fetch(args: argparse.Namespace) -> None:
+    from toolkit.models.systems.checkpoint_files import fetch_checkpoint
+
+    spec = registry.choose_system(args.name, files=args.systems, kind=args.kind)
+    for folder in fetch_checkpoint(spec, trust_remote_code=args.trust_remote_code):
+        print(folder)
+
+
+def convert(args: argparse.Namespace) -> None:
+    from toolkit.models.systems.checkpoint_files import convert_checkpoint
+
+    spec = registry.choose_system(args.name, files=args.systems, kind=args.kind)
+    print(convert_checkpoint(spec, args.to))
+
+
+def explain(args: argparse.Namespace) -> None:
+    from toolkit.core.templates import template_digest
+    from toolkit.datasets import resolve_topics
+
+    templates = {f"{name}_template": getattr(args, f"{name}_template") for name in ("query", "plain", "passage")}
+    spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind, **templates)
+    topic_set = resolve_topics(args.topics)
+    part, topics = _topics(topic_set, args.query)
+    if args.docs and not args.doc:
+        raise ToolkitError("--docs without --doc", "say which document with --doc ID")
+    doc = _doc(topic_set, part, args.doc, args.docs) if args.doc else None
+    os.environ["HF_HUB_OFFLINE"] = "1"  # a checkpoint of many gigabytes is not downloaded for token ids
+
+    from toolkit.models.systems import explain
+
+    print(f"{spec.name}, {f'recipe {spec.recipe}' if spec.recipe else 'as its model card says'}")
+    for each in explain(spec, topics, doc, trust_remote_code=args.trust_remote_code):
+        print(f"{each.topic.query_id}:")
+        for sent in each.sent:
+            write_lines(_lines(sent), indent=9, exact=True)
+        if each.without:
+            print(f"  no token ids: {each.without}")
+    print(f"template digest {template_digest(spec)}")
+
+
+def _topics(topic_set: TopicSet, query: str) -> tuple[TopicPart, list[Topic]]:
+    """The topics of an id, or of an id without its mode."""
+    for part in topic_set.parts:
+        if topics := [topic for topic in part.topics if query in (topic.query_id, topic.base_id)]:
+            return part, topics
+    near = did_you_mean(query, [topic.query_id for topic in topic_set.topics])
+    raise ToolkitError(
+        f"{topic_set.name} has no query {query!r}", f"{near}some of its: {three(t.query_id for t in topic_set.topics)}"
+    )
+
+
+def _doc(topic_set: TopicSet, part: TopicPart, doc_id: str, files: str | None) -> Doc:
+    """The document of an id, from files or from the topics' own corpus."""
+    from toolkit.files.texts.documents import corpus_from_files
+
+    if files is None and topic_set.benchmark is None:
+        raise ToolkitError(f"{topic_set.name} has no documents", "name some with --docs, or take the topics of a benchmark")
+    docs = corpus_from_files(files).documents() if files else topic_set.benchmark.docs(part.group)
+    for doc in docs:
+        if doc.doc_id == doc_id:
+            return doc
+    raise ToolkitError(f"no document {doc_id!r} in {files or f'{topic_set.name}, {part.group}'}", "see the corpus, or a run")
+
+
+def _lines(sent: Sent) -> Iterator[str]:
+    """Texts are quoted, so that every blank is to be seen."""
+    from toolkit.models.systems.system_facts import quoted
+
+    if sent.template:
+        yield f"  {sent.part:<9}{quoted(sent.template)}"
+    if sent.input.prefix:
+        yield f"  {'prefix':<9}{quoted(sent.input.prefix)}"
+    yield f"  {'sent' if sent.template else sent.part:<9}{quoted(sent.input.whole)}"
+    if sent.note:
+        yield f"  {'note':<9}{sent.note}"
+    if sent.ids is not None:
+        yield f"  {'ids':<9}{' '.join(map(str, sent.ids))} ({len(sent.ids)})"
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

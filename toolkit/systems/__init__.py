@@ -1,6 +1,0 @@
-"""The systems that are known: what is known of each, and exactly what each is sent."""
-
-from toolkit.systems.explain import Explained, Sent, explain
-from toolkit.systems.system_facts import GIB, listing, overview, weights
-
-__all__ = ["GIB", "Explained", "Sent", "explain", "listing", "overview", "weights"]
