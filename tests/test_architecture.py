@@ -7,11 +7,13 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command import tandem
 
+from toolkit.__main__ import commands
 from toolkit.engine import machine_check
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,34 +21,18 @@ PACKAGE = ROOT / "toolkit"
 
 LEVELS = {
     "core": 0,
-    **dict.fromkeys(("store", "formats", "registry"), 1),
-    **dict.fromkeys(("provenance", "published"), 1.5),  # what benchmarks are verified by, models and files identified by
-    **dict.fromkeys(("benchmarks", "measures", "models"), 2),
-    **dict.fromkeys(("texts", "instructions"), 2.5),  # what every stage reads documents and instructions by
-    "engine": 2.5,
-    "steps": 2.6,
-    "encode": 3,
-    "index": 3.1,  # holds what was encoded
-    "search": 3.2,  # opens indexes
-    **dict.fromkeys(("fuse", "rerank", "judge", "expand", "diversify", "evaluate", "runs", "systems"), 3.3),
-    "pages": 3.5,  # what diff and report show alike
-    "jobs": 4,
-    **dict.fromkeys(("diff", "analyze"), 5),
-    **dict.fromkeys(("report", "gate", "regress"), 6),
-    **dict.fromkeys(("cite", "measure_cards"), 5.5),
-    **dict.fromkeys(("build", "experiment", "reproduce"), 6.5),
-    "options": 7,
-    **dict.fromkeys(("shell", "doctor", "cache", "completion"), 8),
+    **dict.fromkeys(("files", "registry"), 1),
+    **dict.fromkeys(("datasets", "metrics", "models"), 2),
+    "engine": 3,
+    "retrieval": 4,
+    **dict.fromkeys(("evaluation", "jobs"), 5),
+    "reporting": 6,
+    **dict.fromkeys(("construction", "studies"), 7),
 }
-BESIDE = {
-    "encode": {"index"},
-    "benchmarks": {"measures", "texts"},
-    "measures": {"measure_cards"},
-    "runs": {"evaluate"},
-}  # commands that need a part of their own level
 HEAVY = {"torch", "faiss", "transformers", "sentence_transformers", "ir_datasets", "ir_measures", "jnius", "pyserini", "pandas"}
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-COMMANDS = sorted(path.parent.name for path in PACKAGE.glob("*/__main__.py"))
+DOORS = sorted(PACKAGE.glob("*.py"))
+COMMANDS = sorted(commands())
 
 
 @functools.cache
@@ -54,54 +40,92 @@ def nodes(path: Path) -> list[ast.AST]:
     return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
-def part_of(path: Path) -> str:
-    """`toolkit/files/runs/runs.py` -> `formats`; `toolkit/files/store.py` -> `store`; the package's own two files -> ``."""
-    first = path.relative_to(PACKAGE).parts[0]
-    return "" if first in ("__init__.py", "__main__.py") else first.removesuffix(".py")
+def module_of(path: Path) -> str:
+    """`toolkit/files/runs/lint.py` -> `toolkit.files.runs.lint`; a folder's `__init__.py` -> the folder."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported_parts(path: Path) -> set[str]:
-    """The parts of toolkit that a file imports, anywhere in it."""
-    parts = set()
-    for node in nodes(path):
+def room_of(module: str) -> str:
+    """`toolkit.files.runs.lint` -> `files`; of a door its name, of the package itself ``."""
+    return module.split(".")[1] if "." in module else ""
+
+
+MODULES = {module_of(path): path for path in SOURCES}
+
+
+@functools.cache
+def lazily_named(package: str) -> dict[str, str]:
+    """What a folder's `__init__.py` names and loads when it is asked for -> the module that has it."""
+    calls = [node for node in nodes(MODULES[package]) if isinstance(node, ast.Call)]
+    named = [ast.literal_eval(call.args[1]) for call in calls if ast.unparse(call.func) == "lazy_names"]
+    return {
+        name: module if "." in module else f"{package}.{module}"
+        for modules in named
+        for module, names in modules.items()
+        for name in names
+    }
+
+
+@functools.cache
+def imported(module: str) -> frozenset[str]:
+    """The modules of toolkit that a module imports when it runs, anywhere in it: those that have the names it asks for."""
+    found = set()
+    for node in running(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} imports relatively"
-            if node.module == "toolkit":
-                parts |= {alias.name for alias in node.names if alias.name in LEVELS}
-            elif node.module and node.module.startswith("toolkit."):
-                parts.add(node.module.split(".")[1])
+            assert node.level == 0, f"{module} imports relatively"
+            for alias in node.names if node.module in MODULES else ():
+                inside = f"{node.module}.{alias.name}"
+                found.add(inside if inside in MODULES else lazily_named(node.module).get(alias.name, node.module))
         elif isinstance(node, ast.Import):
-            parts |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("toolkit.")}
-    return parts
+            found |= {alias.name for alias in node.names if alias.name in MODULES}
+    return frozenset(found - {module})
 
 
-def crosses(path: Path, part: str, imported: str) -> bool:
-    """Whether a file may not import a part: what lies below may be, and by commands the shell and what joins stages."""
-    if path.name != "__main__.py":
-        return LEVELS[imported] >= LEVELS[part]
-    allowed = {"shell", "options", "jobs"} | BESIDE.get(part, set())
-    return imported not in allowed and LEVELS[imported] >= LEVELS[part]
+def running(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a tree without those that are there for type checkers alone."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from running(node)
 
 
 def test_imports_point_down():
-    # toolkit/__init__.py names what it offers lazily; toolkit/__main__.py starts commands
-    parts = {path: part_of(path) for path in SOURCES if part_of(path)}
-    unknown = set(parts.values()) - LEVELS.keys()
-    assert not unknown, "add them to LEVELS and to the design"
+    rooms = {module: room_of(module) for module in MODULES if MODULES[module] not in DOORS}
+    assert set(rooms.values()) == LEVELS.keys()
     assert [
-        f"{path.relative_to(ROOT)} imports {imported}"
-        for path, part in parts.items()
-        for imported in sorted(imported_parts(path) - {part})
-        if crosses(path, part, imported)
+        f"{module} imports {other}"
+        for module, room in rooms.items()
+        for other in sorted(imported(module))
+        if room_of(other) not in ("", room) and LEVELS.get(room_of(other), 9) >= LEVELS[room]
     ] == []
 
 
-def test_main_files_are_imported_by_nobody():
-    for path in SOURCES:
-        for node in nodes(path):
-            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-            assert all("__main__" not in module.split(".") for module in modules), path
+def test_no_modules_import_each_other_in_circles():
+    """Each module is left out once all that it imports is; what cannot be left out is in a circle."""
+    left = {module: set(imported(module)) for module in MODULES}
+    while ready := [module for module, needed in left.items() if not needed & left.keys()]:
+        for module in ready:
+            del left[module]
+    while outer := [module for module in left if not any(module in needed for needed in left.values())]:
+        for module in outer:  # these only import a circle
+            del left[module]
+    assert sorted(left) == []
+
+
+def test_doors_are_imported_by_nobody():
+    doors = {f"toolkit.{name}" for name in COMMANDS}
+    assert [module for module in MODULES if doors & imported(module)] == []
+
+
+def test_doors_are_thin():
+    assert [path.name for path in DOORS if path.read_text(encoding="utf-8").count("\n") > 200] == []
+
+
+def test_rooms_are_seen_at_a_glance():
+    assert sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__") == sorted(LEVELS)
+    folders = {path.parent for path in SOURCES} - {PACKAGE}
+    assert {str(folder): count for folder in folders if (count := len(list(folder.glob("*.py")))) > 16} == {}
 
 
 def test_every_folder_of_the_package_is_packaged():
@@ -111,9 +135,7 @@ def test_every_folder_of_the_package_is_packaged():
     folders = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
     assert folders <= packaged
     shipped = packaged - folders
-    assert all(name.startswith(("tandem_ir", "toolkit.shipped", "toolkit.corpora", "toolkit.registry")) for name in shipped), (
-        shipped
-    )
+    assert all(name.startswith(("tandem_ir", "toolkit.shipped")) for name in shipped), shipped
 
 
 HELP = """
@@ -210,12 +232,11 @@ def test_environment_variables_are_the_documented_ones():
         *("NO_COLOR", "TERM"),  # of every terminal
         *("_ARGCOMPLETE", "COMP_LINE", "COMP_POINT"),  # of a shell that asks what completes a line
     }
-    asked = {(part_of(path), name) for path in SOURCES for name in environment_variables(path)}
+    asked = {(room_of(module_of(path)), name) for path in SOURCES for name in environment_variables(path)}
     assert {(part, name) for part, name in asked if name not in known} == {
-        *(("doctor", name) for name in ("name", "RAY_ADDRESS")),
         ("models", "TORCHINDUCTOR_CACHE_DIR"),  # set, where the user did not
-        *(("store", name) for name in ("name", "NETRC", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")),
-        *(("engine", name) for name in ("name", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN")),
+        *(("files", name) for name in ("name", "NETRC", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")),
+        *(("engine", name) for name in ("name", "RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN")),
         ("models", "name"),
         ("models", "self.key_name"),
     }  # secrets and what Java would read are kept out; and the variable in which a server's entry or api says that its key is
@@ -264,7 +285,7 @@ GENERIC = {
 
 def test_yaml_and_json_are_read_in_one_place():
     loaders = re.compile(r"\b(?:yaml\.\w*load\w*|json\.loads?|JSONDecoder|tomllib|\w*SafeLoader)\b")
-    reader = ROOT / "toolkit" / "core" / "yaml_json.py"
+    reader = ROOT / "toolkit" / "core" / "system" / "yaml_json.py"
     files = (path for package in ("toolkit", "tandem_ir") for path in (ROOT / package).rglob("*.py") if path != reader)
     assert [str(path) for path in files if loaders.search(path.read_text(encoding="utf-8"))] == []
     assert loaders.search(reader.read_text(encoding="utf-8"))
@@ -272,4 +293,4 @@ def test_yaml_and_json_are_read_in_one_place():
 
 def test_no_file_has_a_name_that_says_nothing():
     """The name of a file says what is in it without its folder."""
-    assert [str(path.relative_to(ROOT)) for path in SOURCES if path.stem in GENERIC] == []
+    assert [str(path.relative_to(ROOT)) for path in SOURCES if path.stem in GENERIC and path not in DOORS] == []

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 from toolkit.construction.build_config import BuildConfig, read_config
 from toolkit.construction.items import Item
 from toolkit.construction.records.item_history import BuiltSteps
-from toolkit.construction.step_files import StepFile, StepRecord, digest_of, plain
-from toolkit.construction.steps import Step
+from toolkit.construction.step_files import DONE, StepFile, StepRecord, StepState, digest_of, plain
 from toolkit.construction.text_models import entry_identity
 from toolkit.construction.tools import REPAIR, Tools, Writers, find_prompt
 from toolkit.core.errors import MissingExtra, ToolkitError, missing_module
@@ -24,21 +22,7 @@ from toolkit.jobs.engines import engine_of, opened
 from toolkit.models.judges.loading import SUPPORT
 from toolkit.registry.choice import choose_system
 
-DONE, NOT_RUN = "up to date", "not run"
-
-
-@dataclass(frozen=True)
-class StepState:
-    """How far a step is: `up to date`, `not run`, or why it will be run again; with the record of its last run."""
-
-    step: Step
-    state: str
-    record: StepRecord | None = None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is nothing to do."""
-        return self.state == DONE
+NOT_RUN = "not run"
 
 
 class BuildFolder:

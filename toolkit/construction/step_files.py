@@ -158,3 +158,20 @@ class Counts:
             else:
                 self.left += 1
             yield to_line(after(item, entered))
+
+
+DONE = "up to date"
+
+
+@dataclass(frozen=True)
+class StepState:
+    """How far a step is: `up to date`, `not run`, or why it will be run again; with the record of its last run."""
+
+    step: Step
+    state: str
+    record: StepRecord | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing to do."""
+        return self.state == DONE

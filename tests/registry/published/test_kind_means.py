@@ -9,7 +9,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.registry.published.kind_means import kind_means, part_of, printed_means
 from toolkit.registry.published.paper_tables import cells
 from toolkit.reporting.report.collect import collect
-from toolkit.reporting.tables.kind_table import has_kinds, kind_table
+from toolkit.reporting.tables.sections import has_kinds, kind_table
 
 BASELINES = Path(__file__).parents[3] / "runs" / "baselines"
 

@@ -6,8 +6,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.datasets import resolve_topics
 from toolkit.models.lucene.language_id import script
-from toolkit.retrieval.instructions import with_instructions, without_instructions
-from toolkit.retrieval.instructions.placebo import neutral_text, placebo
+from toolkit.retrieval.instructions import neutral_text, placebo, with_instructions, without_instructions
 from toolkit.retrieval.search.rules import understand
 
 TOPICS = resolve_topics("infosearch-mini").topics

@@ -21,8 +21,9 @@ from toolkit.jobs.search_jobs import search_job
 from toolkit.models.vectors.faiss_index import TOGETHER
 from toolkit.retrieval.index import Index, build_dense_index
 from toolkit.retrieval.search.divided import SEARCHED as IN_BLOCKS
-from toolkit.retrieval.search.divided import Search, _units
+from toolkit.retrieval.search.divided import _units
 from toolkit.retrieval.search.encoded_queries import Known
+from toolkit.retrieval.search.engines import Search
 from toolkit.retrieval.search.neural_engine import search_dense
 from toolkit.retrieval.search.shard_search import SEARCHED as IN_SHARDS
 from toolkit.retrieval.search.shard_search import SearchShards, search_shards

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.construction.build_config import BuildConfig
-from toolkit.construction.build_folder import StepState
 from toolkit.construction.records.item_history import Found
-from toolkit.construction.step_files import StepRecord
+from toolkit.construction.step_files import StepRecord, StepState
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, value_of
 
 COLUMNS = (

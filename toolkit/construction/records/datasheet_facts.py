@@ -1,14 +1,18 @@
 """What only a build knows of the benchmark that it makes, for its datasheet: funnel, models, prompts, seeds, reviewers."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolkit.construction.build_folder import BuildFolder, StepState
-from toolkit.construction.step_files import StepRecord
+from toolkit.construction.step_files import StepRecord, StepState
 from toolkit.core.system.files import open_output
 from toolkit.retrieval.judge.prediction_powered import Estimate
+
+if TYPE_CHECKING:
+    from toolkit.construction.build_folder import BuildFolder
 
 FILE = "datasheet.yaml"
 

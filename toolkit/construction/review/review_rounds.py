@@ -1,13 +1,14 @@
 """A round of review: what of a build people see, which form they get, and the files that are handed to them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from toolkit.construction.build_folder import BuildFolder
 from toolkit.construction.review import label_studio, review_answers
 from toolkit.construction.review.review_decisions import Decision, answers_of, decide
 from toolkit.construction.review.review_forms import Form, Sheet, check_items, find_form, sheet_of
@@ -16,6 +17,9 @@ from toolkit.construction.review.review_step import ReviewStep
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.system.files import open_output
 from toolkit.registry.loader import did_you_mean
+
+if TYPE_CHECKING:
+    from toolkit.construction.build_folder import BuildFolder
 
 FORMATS = ("html", "label-studio")
 

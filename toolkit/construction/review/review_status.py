@@ -1,16 +1,20 @@
 """How far a review is, as tables: items and reviewers, how far they agree, and what is to be settled."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolkit.construction.build_folder import BuildFolder
 from toolkit.construction.review.review_decisions import Decision, accepts, majority
 from toolkit.construction.review.review_forms import Question, Sheet
 from toolkit.construction.review.review_rounds import Review, review_of, reviewed_steps
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.retrieval.judge import rater_agreement
 from toolkit.retrieval.judge.prediction_powered import Estimate
+
+if TYPE_CHECKING:
+    from toolkit.construction.build_folder import BuildFolder
 
 PAIR = "Cohen's kappa:"
 

@@ -16,7 +16,7 @@ from toolkit.reporting.report.collect import JUDGED
 from toolkit.reporting.report.model import ReportModel
 from toolkit.reporting.report.report_page import render
 from toolkit.reporting.tables.latex_output import to_latex
-from toolkit.reporting.tables.report_tables import Section, overview, section
+from toolkit.reporting.tables.sections import Section, overview, section
 from toolkit.reporting.tables.text_table import (
     BEST,
     KIND,

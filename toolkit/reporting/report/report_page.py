@@ -18,7 +18,8 @@ from toolkit.reporting.report.differences import differences
 from toolkit.reporting.report.headline import headline
 from toolkit.reporting.report.model import ReportModel, RunFacts
 from toolkit.reporting.report.page_tables import abouts, modes_line, page_table
-from toolkit.reporting.tables.report_tables import Section, warning
+from toolkit.reporting.tables.report_tables import warning
+from toolkit.reporting.tables.sections import Section
 from toolkit.reporting.tables.text_table import Table
 
 FOLDER = Path(__file__).parent

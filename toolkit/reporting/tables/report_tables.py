@@ -1,9 +1,8 @@
 """The tables of a report: systems, groups, all measures, references, cost, coverage, and a system over all benchmarks."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,9 +14,7 @@ from toolkit.evaluation.scores.scoring import INTERVAL, is_ranked
 from toolkit.metrics.evaluation import PAIRED
 from toolkit.reporting.report.leading import leading, leading_columns
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts
-from toolkit.reporting.report.run_facts import headings
 from toolkit.reporting.report.significance import against, by_heading, marks
-from toolkit.reporting.tables.paper_section import claims_table, published_table
 from toolkit.reporting.tables.rank_table import Ranking, ranked
 from toolkit.reporting.tables.text_table import (
     BEST,
@@ -49,38 +46,6 @@ RANKED = (
 )
 RANKS = f"Rank: {RANKED}. Behind: the best score minus its own."
 MATRIX = 20  # systems whose pairs are shown
-
-
-@dataclass(frozen=True, eq=False)
-class Section:
-    """The tables of one benchmark: the main one, one a group, one of all measures, what stands behind them, and the references,
-    if it has modes.
-    """
-
-    model: ReportModel
-    main: Table
-    groups: tuple[Table, ...]
-    measures: Table
-    more: tuple[Table, ...]
-    references: tuple[Table, ...]
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        """All of them, in the order of a report."""
-        return (self.main, *self.groups, self.measures, *self.more, *self.references)
-
-
-def section(model: ReportModel, *, missing: str = "worst", published: bool = False, claims: bool = False) -> Section:
-    """All tables of a benchmark's runs; published, claims  also those of `toolkit.reporting.tables.paper_section`."""
-    from toolkit.reporting.tables.kind_table import has_kinds, kind_table  # which is laid out by this module
-
-    more = [published_table(model, missing=missing)] if published else []
-    more += [claims_table(model, missing=missing)] if claims else []
-    more += [ranks(model), *pair_tables(model)] if len(model.runs) > 1 else []
-    more += [kind_table(model)] if has_kinds(model) else []
-    more += [cost(model), coverage(model)]
-    others = [references(model)] if any(facts.references for facts in model.runs) else []
-    return Section(model, main_table(model), tuple(group_tables(model)), measures_table(model), tuple(more), tuple(others))
 
 
 def warning(model: ReportModel) -> str:
@@ -356,33 +321,3 @@ def coverage(model: ReportModel) -> Table:
     title = f"{model.name}: how much is judged"
     head_row = (Head("", "system", False), *columns)
     return Table(f"{model.name}.coverage", title, caption, head_row, (Block("", tuple(rows)),), kind="coverage")
-
-
-def overview(benchmarks: Sequence[ReportModel]) -> Table:
-    """Each system over all benchmarks; runs of one system that stand beside each other in a benchmark keep their own rows."""
-    columns = [(model, column) for model in benchmarks for column in main_columns(model, model.overall) if column[1] != CHANGE]
-    runs: dict[str, dict[str, dict[str, RunFacts]]] = {}  # heading -> row -> benchmark -> run
-    for model in benchmarks:
-        times = Counter(facts.called for facts in model.runs)
-        for facts in model.runs:
-            row = facts.called if times[facts.called] == 1 else facts.name
-            runs.setdefault(facts.heading, {}).setdefault(row, {})[model.name] = facts
-    blocks = []
-    for heading in sorted(runs, key=list(headings()).index):
-        rows = [
-            (words(name), *(_overall(of_benchmark.get(model.name), model, column) for model, column in columns))
-            for name, of_benchmark in runs[heading].items()
-        ]
-        blocks.append(Block(heading, tuple(rows)))
-    above = [
-        Head(model.name, " ".join(filter(None, (measure, mode.removeprefix(PAIRED)))), note=registry.measure(measure).title)
-        for model, (measure, mode) in columns
-    ]
-    caption = "The average over groups, or the only one. Scores are fractions; those of two benchmarks have nothing in common."
-    warnings = " ".join(filter(None, map(warning, benchmarks)))
-    head_row = (Head("", "system", False), *above)
-    return Table("benchmarks", "Every system over all benchmarks", caption, head_row, tuple(blocks), warnings, "overview")
-
-
-def _overall(facts: RunFacts | None, model: ReportModel, column: tuple[str, str]) -> Cell:
-    return score(facts.value(*column, model.overall) if facts else None)

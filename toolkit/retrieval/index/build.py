@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
@@ -17,7 +15,7 @@ from toolkit.files.store import new_folder
 from toolkit.files.texts.corpus import Entry
 from toolkit.files.texts.documents import Corpus, Counts, is_empty
 from toolkit.retrieval.index.index_types import LUCENE, is_index
-from toolkit.retrieval.index.lucene_shards import SHARD, Taker, merged_shards
+from toolkit.retrieval.index.lucene_shards import SHARD, Taker, lucene_libraries, merged_shards
 from toolkit.retrieval.index.script_words import ScriptWords
 
 
@@ -91,14 +89,6 @@ def refuse_empty(corpus: Corpus, counts: Counts) -> None:
     """Raise ToolkitError where nothing was indexed."""
     if not counts.documents:
         raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
-
-
-def lucene_libraries() -> dict[str, Any]:
-    """What writes a Lucene index, with versions."""
-    from toolkit.models.lucene import jvm
-
-    jar, java = jvm.anserini_jar().name, jvm.java_version(jvm.java_home())
-    return {"pyserini": version("pyserini"), "anserini": jar, "java": java}
 
 
 def _index_all(corpus: Corpus, indexer: Taker, skip: bool, counts: Counts, words: ScriptWords) -> Iterator[int]:

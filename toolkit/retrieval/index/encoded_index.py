@@ -19,10 +19,11 @@ from toolkit.files.store import new_folder
 from toolkit.files.texts.documents import Corpus, Counts
 from toolkit.retrieval.encode import encode_corpus
 from toolkit.retrieval.encode.corpus import say_truncated, shards
-from toolkit.retrieval.index.build import check_output, lucene_libraries, refuse_empty
+from toolkit.retrieval.index.build import check_output, refuse_empty
 from toolkit.retrieval.index.dense import build_dense_index
 from toolkit.retrieval.index.encoded_documents import EncodeDocuments, encode_documents
 from toolkit.retrieval.index.index_types import IMPACT, MULTIVECTOR
+from toolkit.retrieval.index.lucene_shards import lucene_libraries
 from toolkit.retrieval.index.shard_folder import shard_folder
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ Documents are read, checked and counted in one process, as without shards: an id
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -58,8 +59,6 @@ class IndexShards(Work[Unit, tuple[str, int]]):
 
     def facts(self) -> dict[str, Any]:
         """What writes the index, with versions."""
-        from toolkit.retrieval.index.build import lucene_libraries
-
         return lucene_libraries()
 
     def pack(self, unit: Unit) -> list[Any]:
@@ -170,3 +169,11 @@ def merged_shards(
         with new_folder(output) as part:
             merge_indexes([folder / shard for shard, _ in shards], part)
             yield part, sum(documents for _, documents in shards)
+
+
+def lucene_libraries() -> dict[str, Any]:
+    """What writes a Lucene index, with versions."""
+    from toolkit.models.lucene import jvm
+
+    jar, java = jvm.anserini_jar().name, jvm.java_version(jvm.java_home())
+    return {"pyserini": version("pyserini"), "anserini": jar, "java": java}

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.progress import progress, say_first, silenced
@@ -26,19 +25,11 @@ from toolkit.engine import Executor, Work, refuse_object, units_of
 from toolkit.engine.units import threads_set
 from toolkit.retrieval.index import Index
 from toolkit.retrieval.search.encoded_queries import Known, known_queries, packed_array, unpacked_array
-from toolkit.retrieval.search.engines import NEURAL, Candidates, Engine
+from toolkit.retrieval.search.engines import NEURAL, Candidates, Engine, Search, check_same
 from toolkit.retrieval.search.per_query_search import searches_of
 
 SEARCHED = 128  # different queries of a block, a multiple of `models.vectors.TOGETHER`
 UNSENT = ("wordings", "perspectives")  # of a topic: what no search reads
-
-
-class Search(NamedTuple):
-    """Topics over one folder: of an index by its number, or of a question that has its own in there."""
-
-    index: int
-    folder: Path
-    topics: Sequence[Topic]
 
 
 class Block(NamedTuple):
@@ -71,7 +62,7 @@ def search_divided(
     if engine.chosen.spec.kind in NEURAL:
         known = known_queries(engine, indexes, [search.topics for search in searches], executor)
     if engine.chosen.spec.kind == "dense" and candidates is None:
-        from toolkit.retrieval.search.shard_search import search_shards
+        from toolkit.retrieval.search.shard_search import search_shards  # with FAISS
 
         done = search_shards(engine, indexes, searches, known, executor)
     if len(done) < len(searches):
@@ -96,14 +87,6 @@ def _search_blocks(work: SearchBlocks, done: Container[int], executor: Executor)
                 found[block.number].append(run)
     say_first(list(dict.fromkeys(work.notes)))
     return {number: _joined(runs, left[number]) for number, runs in found.items()}
-
-
-def check_same(engine: Engine, indexes: Sequence[Index], facts: Mapping[str, Any]) -> None:
-    """Raise ToolkitError where workers, whose facts these are, see another index than this process."""
-    for index, theirs in zip(indexes, facts["indexes"], strict=True):
-        if engine.searched(index) != theirs:
-            hint = "give every node the same files in the same place"
-            raise ToolkitError(f"workers do not see {index.name} as it is here ({index.folder})", hint)
 
 
 def _folders(topics: Sequence[Topic], index: Index) -> list[tuple[Sequence[Topic], Path]]:

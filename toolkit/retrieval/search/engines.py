@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run
@@ -135,3 +136,19 @@ def engine(chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions)
         raise ToolkitError(f"system {chosen.spec.name} is of kind {kind}, which cannot search an index", hint)
     module, name = ENGINES[kind]
     return getattr(import_module(f"toolkit.retrieval.search.{module}"), name)(chosen, topics, index, options)
+
+
+class Search(NamedTuple):
+    """Topics over one folder: of an index by its number, or of a question that has its own in there."""
+
+    index: int
+    folder: Path
+    topics: Sequence[Topic]
+
+
+def check_same(engine: Engine, indexes: Sequence[Index], facts: Mapping[str, Any]) -> None:
+    """Raise ToolkitError where workers, whose facts these are, see another index than this process."""
+    for index, theirs in zip(indexes, facts["indexes"], strict=True):
+        if engine.searched(index) != theirs:
+            hint = "give every node the same files in the same place"
+            raise ToolkitError(f"workers do not see {index.name} as it is here ({index.folder})", hint)

@@ -21,8 +21,8 @@ from toolkit.engine.units import threads_set
 from toolkit.models.vectors import faiss_index
 from toolkit.models.vectors.faiss_shards import ShardIds, merge, none, open_shard, shard_counts, shard_ids, shard_paths, shifted
 from toolkit.retrieval.index import Index
-from toolkit.retrieval.search.divided import Search, check_same
 from toolkit.retrieval.search.encoded_queries import Known, packed_array, unpacked_array
+from toolkit.retrieval.search.engines import Search, check_same
 from toolkit.retrieval.search.neural_engine import different_inputs, run_of, say_precision
 
 if TYPE_CHECKING:
