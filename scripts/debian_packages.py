@@ -27,7 +27,8 @@ from pathlib import Path
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_input, open_output
 from toolkit.files.texts.lines import is_text
-from toolkit.shell import command, guard
+from toolkit.parsers import command
+from toolkit.shell import guard
 
 LISTS = ("Packages", "Translation-en", "vocabulary")  # what a name ends in, behind the mirror's in apt's names
 READ = ("", ".gz", ".zst")

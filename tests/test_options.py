@@ -9,7 +9,7 @@ from collections import defaultdict
 import pytest
 
 from tests.command import tandem
-from toolkit import shell
+from toolkit import parsers
 from toolkit.__main__ import commands
 from toolkit.complete import with_subcommands
 from toolkit.core.specs import ENDPOINT
@@ -185,6 +185,6 @@ def test_options_that_may_be_repeated_add_up():
 
 
 def test_one_parser_may_parse_twice():
-    parser = shell.command("example", "show an example")
+    parser = parsers.command("example", "show an example")
     parser.add_argument("--hits", type=int)
     assert [parser.parse_args(["--hits", "5"]).hits for _ in range(2)] == [5, 5]

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from toolkit import shell
+from toolkit import parsers, shell
 from toolkit.core.errors import ToolkitError
 
 
 def parser():
-    made = shell.command("example", "An example.")
+    made = parsers.command("example", "An example.")
     made.add_argument("--hits", type=int)
     return made
 
@@ -76,7 +76,7 @@ def test_a_path_that_cannot_be_used_is_wrong_input(capsys, code):
 
 @pytest.mark.process
 def test_what_is_printed_is_utf_8_whatever_the_locale():
-    code = "from toolkit import shell\nshell.guard(lambda: shell.command('x', ''), lambda args: print('é☃'), [])"
+    code = "from toolkit import parsers, shell\nshell.guard(lambda: parsers.command('x', ''), lambda args: print('é☃'), [])"
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "é☃\n".encode(), b"")
 
@@ -96,9 +96,9 @@ def test_version_is_printed_by_every_command():
 @pytest.mark.process
 def test_a_closed_pipe_is_no_error():
     code = (
-        "import sys\nfrom toolkit import shell\n"
+        "import sys\nfrom toolkit import parsers, shell\n"
         "def lines(args):\n    for n in range(100000): print(n)\n"
-        "sys.exit(shell.guard(lambda: shell.command('x', ''), lines, []))"
+        "sys.exit(shell.guard(lambda: parsers.command('x', ''), lines, []))"
     )
     done = subprocess.run(
         f'"{sys.executable}" -c "$CODE" | head -1', shell=True, env={**os.environ, "CODE": code}, capture_output=True
@@ -138,8 +138,8 @@ def test_an_option_that_is_none_is_answered_with_the_nearest(capsys, arguments, 
 
 def test_the_nearest_option_may_be_a_subcommands(capsys):
     def made():
-        parser = shell.command("example", "An example.")
-        shell.subcommands(parser)("check", "Check.", lambda args: None).add_argument("--benchmark")
+        parser = parsers.command("example", "An example.")
+        parsers.subcommands(parser)("check", "Check.", lambda args: None).add_argument("--benchmark")
         return parser
 
     assert shell.guard(made, lambda args: None, ["check", "--benchmrk", "x"]) == 2

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from toolkit import __version__
 
-SHARED = ("__init__", "__main__", "complete", "options", "shell")  # what commands share; every other file here is a command
+SHARED = (
+    *("__init__", "__main__", "complete", "shell", "parsers", "printing"),
+    *("options", "model_options", "judging_options"),
+)  # what commands share; every other file here is a command
 
 
 def commands() -> dict[str, str]:

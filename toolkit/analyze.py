@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
-from toolkit.options import (
-    benchmark_option,
-    by_query_option,
-    depth_option,
-    endpoint_options,
-    measure_option,
-    mode_option,
-    qrels_option,
-    seed_option,
-    systems_option,
-    table_options,
-    topics_option,
-    trust_python_option,
-)
-from toolkit.shell import command, guard, subcommands, write_tables
+from toolkit.judging_options import benchmark_option, by_query_option, measure_option, mode_option, qrels_option, seed_option
+from toolkit.model_options import endpoint_options, systems_option, trust_python_option
+from toolkit.options import depth_option, table_options, topics_option
+from toolkit.parsers import command, subcommands
+from toolkit.printing import write_tables
+from toolkit.shell import guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,10 +13,13 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import in_mode
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets.group_data import part_name
-from toolkit.options import depth_option, ids_option, mode_option, table_options, text_options, topics_option
+from toolkit.judging_options import ids_option, mode_option
+from toolkit.options import depth_option, table_options, text_options, topics_option
+from toolkit.parsers import command, subcommands
+from toolkit.printing import note, write_lines, write_tables
 from toolkit.registry.loader import did_you_mean
 from toolkit.registry.measure_evidence import evidence
-from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
+from toolkit.shell import guard
 
 if TYPE_CHECKING:
     from toolkit.core.modes import Modes

@@ -5,11 +5,14 @@ import json
 import sys
 from typing import Any
 
-from toolkit import options
 from toolkit.construction.kinds import KINDS
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT, ENGINE
-from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
+from toolkit.model_options import endpoint_options, engine_options, model_options, prompts_option
+from toolkit.options import build_argument, dry_run_option, reviewed_step_option, table_options
+from toolkit.parsers import command, subcommands
+from toolkit.printing import note, write_lines, write_tables
+from toolkit.shell import guard
 
 EXAMPLES = """\
 examples:
@@ -33,25 +36,25 @@ def parser() -> argparse.ArgumentParser:
     add = subcommands(made)
     sub = add("new", "write the build.yaml of a kind into a folder, with comments", run_new)
     sub.add_argument("kind", metavar="KIND", help=f"what is built: {', '.join(KINDS)}")
-    options.build_argument(sub)
+    build_argument(sub)
     sub = add("run", "do the steps that are not up to date", run_run)
-    options.build_argument(sub)
+    build_argument(sub)
     sub.add_argument("step", nargs="?", metavar="STEP", help="the last step that is done (default: all)")
-    options.endpoint_options(sub)
-    options.engine_options(sub)
-    options.model_options(sub.add_argument_group("models on this machine"))
-    options.prompts_option(sub)
-    options.dry_run_option(sub)
+    endpoint_options(sub)
+    engine_options(sub)
+    model_options(sub.add_argument_group("models on this machine"))
+    prompts_option(sub)
+    dry_run_option(sub)
     sub = add("status", "show how far each step is: what entered, left, and was rejected and why", run_status)
-    options.build_argument(sub)
-    options.table_options(sub)
+    build_argument(sub)
+    table_options(sub)
     sub = add("show", "show the history of an item: its ancestors, its descendants, and who made them", run_show)
-    options.build_argument(sub)
+    build_argument(sub)
     sub.add_argument("id", metavar="ID", help="an item of any step")
     forms = "how the history is written: json is an object a line (default: text)"
     sub.add_argument("--format", choices=("text", "json"), default="text", help=forms)
     sub = add("benchmark", "write the benchmark that the steps made", run_benchmark)
-    options.build_argument(sub)
+    build_argument(sub)
     sub.add_argument("--to", required=True, metavar="OUT", help="the folder to write; one that was built before is replaced")
     answered = "let people answer questions about items, and take their answers back"
     review_commands(add("review", answered, lambda args: args.run_review_command(args)))
@@ -64,8 +67,8 @@ def parser() -> argparse.ArgumentParser:
 def review_commands(made: argparse.ArgumentParser) -> None:
     add = subcommands(made, "review_command")
     sub = add("export", "write a form for reviewers: a page that needs no network, or Label Studio's tasks", run_export)
-    options.build_argument(sub)
-    options.reviewed_step_option(sub, required=True)
+    build_argument(sub)
+    reviewed_step_option(sub, required=True)
     sub.add_argument(
         "--output", required=True, metavar="F", help="the page; or the tasks, with the configuration beside them (.xml)"
     )
@@ -75,12 +78,12 @@ def review_commands(made: argparse.ArgumentParser) -> None:
     sub.add_argument("--to-settle", action="store_true", help="what reviewers did not agree on: these answers decide")
     sub.add_argument("--first", type=int, metavar="N", help="so many items at most (default: all)")
     sub = add("import", "take reviewers' files back: all of them, or none where anything is wrong", run_import)
-    options.build_argument(sub)
+    build_argument(sub)
     sub.add_argument("file", nargs="+", metavar="FILE", help="a file that the page saved, or Label Studio's JSON export")
     sub = add("status", "show how far reviews are, how far reviewers agree, and what is to be settled", run_review_status)
-    options.build_argument(sub)
-    options.reviewed_step_option(sub, "all that are reviewed")
-    options.table_options(sub)
+    build_argument(sub)
+    reviewed_step_option(sub, "all that are reviewed")
+    table_options(sub)
 
 
 def _check_options(sub: argparse.ArgumentParser) -> None:
@@ -92,7 +95,7 @@ def _check_options(sub: argparse.ArgumentParser) -> None:
     near.add_argument("--similarity", type=float, default=0.8, metavar="X", help=similarity)
     near.add_argument("--dense", action="store_true", help="also paraphrases, by the vectors of all-minilm-l6-v2")
     near.add_argument("--cosine", type=float, default=0.9, metavar="X", help="the least cosine of these (default: 0.9)")
-    options.table_options(sub)
+    table_options(sub)
 
 
 def main(args: argparse.Namespace) -> int | None:

@@ -14,8 +14,10 @@ from toolkit.core.system.files import TEMPORARY, remove_left
 from toolkit.core.system.home import home
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.options import dry_run_option, table_options
+from toolkit.parsers import command, subcommands
+from toolkit.printing import note, write_tables
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, note, subcommands, write_tables
+from toolkit.shell import guard
 
 # a user's own entries and runs, and the locks of running processes, are no cache
 NOT_CACHED = ("registry", "baselines", "locks")

@@ -3,8 +3,9 @@
 import argparse
 import sys
 
-from toolkit.options import benchmark_option, measure_option
-from toolkit.shell import command, guard
+from toolkit.judging_options import benchmark_option, measure_option
+from toolkit.parsers import command
+from toolkit.shell import guard
 
 EPILOG = """\
 examples:

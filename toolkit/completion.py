@@ -3,7 +3,8 @@
 import argparse
 import sys
 
-from toolkit.shell import command, guard
+from toolkit.parsers import command
+from toolkit.shell import guard
 
 SHELLS = ("bash", "zsh", "fish")
 EPILOG = """put it where the shell reads it, and open a new one:

@@ -4,8 +4,11 @@ import argparse
 import sys
 
 from toolkit.core.system.files import open_output
-from toolkit.options import judgment_options, significance_options, table_options, testing_of, text_options, topics_option
-from toolkit.shell import command, guard, note, refusals, write_tables
+from toolkit.judging_options import judgment_options, significance_options, testing_of
+from toolkit.options import table_options, text_options, topics_option
+from toolkit.parsers import command
+from toolkit.printing import note, write_tables
+from toolkit.shell import guard, refusals
 
 EPILOG = """\
 examples:

@@ -10,8 +10,11 @@ examples:
 import argparse
 import sys
 
-from toolkit import options
-from toolkit.shell import command, guard, make_runs
+from toolkit.model_options import model_options, recipe_options, system_option
+from toolkit.options import depth_option, dry_run_option, run_output, tail_option, text_options, topics_option
+from toolkit.parsers import command
+from toolkit.printing import make_runs
+from toolkit.shell import guard
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -40,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="QRELS",
         help="judgments of the runs of --tune; the macro average is over these files, or over the groups of --topics",
     )
-    options.depth_option(how, 100)
+    depth_option(how, 100)
     how.add_argument(
         "--normalisation",
         choices=("paper", "release"),
@@ -49,15 +52,15 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--scale", metavar="X", help="the constant to divide by: a number, or the release's (wikipedia/bm25)")
     how.add_argument("--setting", metavar="X", help="lambda and scale of BERDS for a corpus and a retriever (wikipedia/bm25)")
-    options.tail_option(how)
+    tail_option(how)
     alike = parser.add_argument_group("similarity")
-    options.system_option(alike, "uae-large-v1 by its recipe berds")
-    options.recipe_options(alike)
-    options.model_options(alike)
+    system_option(alike, "uae-large-v1 by its recipe berds")
+    recipe_options(alike)
+    model_options(alike)
     alike.add_argument("--vectors", metavar="DIR", help="vectors that `tandem encode` has made of the documents")
-    options.topics_option(alike)
-    options.text_options(alike)
-    options.dry_run_option(options.run_output(parser, default="runs/{run}.mmr-{lam}.trec"))
+    topics_option(alike)
+    text_options(alike)
+    dry_run_option(run_output(parser, default="runs/{run}.mmr-{lam}.trec"))
     return parser
 
 

@@ -3,7 +3,9 @@
 import argparse
 import sys
 
-from toolkit.shell import command, guard, write_lines
+from toolkit.parsers import command
+from toolkit.printing import write_lines
+from toolkit.shell import guard
 
 EPILOG = """checked: Python, Java, torch, FAISS, Ray, cache, disk, network, proxies and settings.
 exit status: 1 where something is bad; what is optional and absent is only named."""

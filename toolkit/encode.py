@@ -13,17 +13,11 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
-from toolkit.options import (
-    dry_run_option,
-    endpoint_options,
-    engine_options,
-    model_options,
-    recipe_options,
-    shard_size_option,
-    system_option,
-    topics_option,
-)
-from toolkit.shell import command, guard, make, note, report
+from toolkit.model_options import endpoint_options, engine_options, model_options, recipe_options, system_option
+from toolkit.options import dry_run_option, shard_size_option, topics_option
+from toolkit.parsers import command
+from toolkit.printing import make, note, report
+from toolkit.shell import guard
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 

@@ -7,16 +7,18 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.options import (
+from toolkit.judging_options import (
     baseline_option,
     by_query_option,
     judgment_options,
     ori_unit_option,
     significance_options,
-    table_options,
     testing_of,
 )
-from toolkit.shell import command, guard, write_tables
+from toolkit.options import table_options
+from toolkit.parsers import command
+from toolkit.printing import write_tables
+from toolkit.shell import guard
 
 if TYPE_CHECKING:
     from toolkit.evaluation.comparison.comparison import Baseline

@@ -14,10 +14,22 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit import options
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.specs import ENDPOINT
-from toolkit.shell import command, guard, make, make_runs, note, subcommands, write_lines
+from toolkit.model_options import (
+    endpoint_options,
+    engine_options,
+    model_options,
+    prompt_option,
+    prompts_option,
+    recipe_option,
+    system_option,
+    systems_option,
+)
+from toolkit.options import depth_option, dry_run_option, hits_option, index_option, run_output, threads_option, topics_option
+from toolkit.parsers import command, subcommands
+from toolkit.printing import make, make_runs, note, write_lines
+from toolkit.shell import guard
 
 if TYPE_CHECKING:
     from toolkit.jobs.expand_jobs import ExpandJob
@@ -47,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 
 def source_options(sub: argparse.ArgumentParser) -> None:
     what = sub.add_argument_group("questions and perspectives")
-    options.topics_option(what, required=True)
+    topics_option(what, required=True)
     what.add_argument(
         "--from",
         dest="source",
@@ -67,30 +79,30 @@ def source_options(sub: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--attempts", type=int, default=3, metavar="N", help="attempts at an answer that cannot be parsed (default: 3)"
     )
-    options.endpoint_options(sub)
-    options.engine_options(sub)
-    options.model_options(sub.add_argument_group("models on this machine"))
-    options.dry_run_option(sub)
+    endpoint_options(sub)
+    engine_options(sub)
+    model_options(sub.add_argument_group("models on this machine"))
+    dry_run_option(sub)
 
 
 def prompt_options(group: argparse._ActionsContainer) -> None:
-    options.systems_option(group)
-    options.prompt_option(group)
-    options.prompts_option(group)
+    systems_option(group)
+    prompt_option(group)
+    prompts_option(group)
 
 
 def search_options(sub: argparse.ArgumentParser) -> None:
     how = sub.add_argument_group("search (`tandem search` has more)")
-    options.system_option(how, "bm25")
-    options.index_option(how)
-    options.recipe_option(how)
-    options.hits_option(how, 100)
-    options.threads_option(how)
+    system_option(how, "bm25")
+    index_option(how)
+    recipe_option(how)
+    hits_option(how, 100)
+    threads_option(how)
 
 
 def merge_options(sub: argparse.ArgumentParser) -> None:
     out = sub.add_argument_group("merge")
-    options.depth_option(out, 100)
+    depth_option(out, 100)
     out.add_argument(
         "--keep-duplicates", action="store_true", help="as the released code does: whole rounds, with duplicate documents"
     )
@@ -99,7 +111,7 @@ def merge_options(sub: argparse.ArgumentParser) -> None:
         choices=("trec", "json"),
         help="default: trec; json, {question: [document, ...]}, with --keep-duplicates: such a list is no valid TREC run",
     )
-    options.run_output(sub, required=True)
+    run_output(sub, required=True)
 
 
 def main(args: argparse.Namespace) -> int | None:

@@ -5,20 +5,12 @@ import sys
 from dataclasses import replace
 
 from toolkit.core.specs import ENDPOINT, ENGINE
-from toolkit.options import (
-    depth_option,
-    dry_run_option,
-    endpoint_options,
-    engine_options,
-    hits_option,
-    measure_option,
-    missing_option,
-    model_options,
-    recipe_options,
-    table_options,
-    threads_option,
-)
-from toolkit.shell import command, guard, note, write_lines, write_tables
+from toolkit.judging_options import measure_option, missing_option
+from toolkit.model_options import endpoint_options, engine_options, model_options, recipe_options
+from toolkit.options import depth_option, dry_run_option, hits_option, table_options, threads_option
+from toolkit.parsers import command
+from toolkit.printing import note, write_lines, write_tables
+from toolkit.shell import guard
 
 EPILOG = """\
 examples:

@@ -10,7 +10,9 @@ import argparse
 import sys
 
 from toolkit.options import hits_option, run_output
-from toolkit.shell import command, guard, make_runs
+from toolkit.parsers import command
+from toolkit.printing import make_runs
+from toolkit.shell import guard
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 

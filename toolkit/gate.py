@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output
-from toolkit.options import judgment_options, primary_option, table_options
-from toolkit.shell import command, guard, refusals, write_tables
+from toolkit.judging_options import judgment_options, primary_option
+from toolkit.options import table_options
+from toolkit.parsers import command
+from toolkit.printing import write_tables
+from toolkit.shell import guard, refusals
 
 if TYPE_CHECKING:
     from toolkit.evaluation.decisions.decision import Gate

@@ -27,20 +27,11 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
-from toolkit.options import (
-    dry_run_option,
-    endpoint_options,
-    engine_options,
-    language_option,
-    model_options,
-    pooling_option,
-    recipe_options,
-    shard_size_option,
-    system_option,
-    table_options,
-    threads_option,
-)
-from toolkit.shell import command, guard, make, note, report, write_lines, write_tables
+from toolkit.model_options import endpoint_options, engine_options, model_options, pooling_option, recipe_options, system_option
+from toolkit.options import dry_run_option, language_option, shard_size_option, table_options, threads_option
+from toolkit.parsers import command
+from toolkit.printing import make, note, report, write_lines, write_tables
+from toolkit.shell import guard
 
 if TYPE_CHECKING:
     from toolkit.files.texts.documents import Corpus

@@ -16,10 +16,22 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from toolkit import options
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
-from toolkit.shell import command, guard, make, note, write_lines, write_tables
+from toolkit.judging_options import measure_option
+from toolkit.model_options import (
+    endpoint_options,
+    engine_options,
+    model_options,
+    prompt_option,
+    prompts_option,
+    recipe_options,
+    show_prompt_option,
+)
+from toolkit.options import depth_option, dry_run_option, metadata_option, table_options, text_options, topics_option
+from toolkit.parsers import command
+from toolkit.printing import make, note, write_lines, write_tables
+from toolkit.shell import guard
 
 if TYPE_CHECKING:
     from toolkit.jobs.judge_jobs import JudgeJob
@@ -37,24 +49,24 @@ def parser() -> argparse.ArgumentParser:
     )
     what_options(made)
     asked_options(made)
-    options.endpoint_options(made)
-    options.engine_options(made)
-    options.model_options(made.add_argument_group("a model on this machine"))
+    endpoint_options(made)
+    engine_options(made)
+    model_options(made.add_argument_group("a model on this machine"))
     out = made.add_argument_group("output")
     out.add_argument(
         "--output", metavar="F", help="qrels, stances or a table, .gz or .zst too, or - (default: a name in runs/)"
     )
-    options.metadata_option(out)
-    options.dry_run_option(out)
-    options.table_options(made, output=False, tsv=True)
+    metadata_option(out)
+    dry_run_option(out)
+    table_options(made, output=False, tsv=True)
     return made
 
 
 def what_options(made: argparse.ArgumentParser) -> None:
     what = made.add_argument_group("what to do")
-    options.topics_option(what, "those that the run's record names")
-    options.text_options(what)
-    options.depth_option(what, 10)
+    topics_option(what, "those that the run's record names")
+    text_options(what)
+    depth_option(what, 10)
     what.add_argument(
         "--task",
         choices=("support", "stance"),
@@ -71,7 +83,7 @@ def what_options(made: argparse.ArgumentParser) -> None:
         help="qrels of people: correct the run's MRecall@k and PerspectiveP@k (-m) by the questions that they have every "
         "perspective of, in all of the best k documents, with intervals",
     )
-    options.measure_option(what)
+    measure_option(what)
     what.add_argument("--export", metavar="F", help="write the cached answers as training pairs, without any request")
 
 
@@ -82,11 +94,11 @@ def asked_options(made: argparse.ArgumentParser) -> None:
         metavar="S",
         help="the judge: of the registry, a folder, a Hugging Face id, python:MODULE:FACTORY; random for what guesses have",
     )
-    options.recipe_options(asked)
-    options.prompt_option(asked)
-    options.prompts_option(asked)
+    recipe_options(asked)
+    prompt_option(asked)
+    prompts_option(asked)
     asked.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
-    options.show_prompt_option(asked)
+    show_prompt_option(asked)
     asked.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers")
 
 

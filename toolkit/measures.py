@@ -13,8 +13,11 @@ import argparse
 import sys
 from typing import Any
 
-from toolkit.options import benchmark_option, measure_option, mode_option, qrels_option, seed_option, table_options
-from toolkit.shell import command, guard, subcommands, write_tables
+from toolkit.judging_options import benchmark_option, measure_option, mode_option, qrels_option, seed_option
+from toolkit.options import table_options
+from toolkit.parsers import command, subcommands
+from toolkit.printing import write_tables
+from toolkit.shell import guard
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 

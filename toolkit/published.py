@@ -6,7 +6,9 @@ import argparse
 import sys
 
 from toolkit.options import table_options
-from toolkit.shell import command, guard, note, subcommands, write_tables
+from toolkit.parsers import command, subcommands
+from toolkit.printing import note, write_tables
+from toolkit.shell import guard
 
 EPILOG = """\
 examples:

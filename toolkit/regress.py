@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.options import table_options, trust_python_option
-from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
+from toolkit.model_options import trust_python_option
+from toolkit.options import table_options
+from toolkit.parsers import command, subcommands
+from toolkit.printing import note, write_lines, write_tables
+from toolkit.shell import guard
 
 if TYPE_CHECKING:
     from toolkit.core.specs import RegressionSpec

@@ -7,9 +7,12 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output
 from toolkit.core.tables.aligned_table import TableStyle
-from toolkit.options import baseline_option, judgment_options, number_options, ori_unit_option, text_options
+from toolkit.judging_options import baseline_option, judgment_options, ori_unit_option
+from toolkit.options import number_options, text_options
+from toolkit.parsers import command
+from toolkit.printing import note
 from toolkit.reporting.tables.text_table import KINDS, check_kinds
-from toolkit.shell import command, guard, note
+from toolkit.shell import guard
 
 EPILOG = """\
 examples:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT, ENGINE
-from toolkit.options import dry_run_option, endpoint_options, engine_options, model_options, prompts_option, table_options
-from toolkit.shell import command, guard, note, write_lines, write_tables
+from toolkit.model_options import endpoint_options, engine_options, model_options, prompts_option
+from toolkit.options import dry_run_option, table_options
+from toolkit.parsers import command
+from toolkit.printing import note, write_lines, write_tables
+from toolkit.shell import guard
 
 EPILOG = """\
 examples:

@@ -9,9 +9,22 @@ examples:
 import argparse
 import sys
 
-from toolkit import options
 from toolkit.core.specs import ENDPOINT
-from toolkit.shell import command, guard, make_runs
+from toolkit.model_options import (
+    endpoint_options,
+    engine_options,
+    instruction_option,
+    model_options,
+    prompt_option,
+    prompts_option,
+    recipe_options,
+    show_prompt_option,
+    system_option,
+)
+from toolkit.options import depth_option, dry_run_option, metadata_option, run_output, tail_option, text_options, topics_option
+from toolkit.parsers import command
+from toolkit.printing import make_runs
+from toolkit.shell import guard
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise", "rerankers")
@@ -25,34 +38,34 @@ def parser() -> argparse.ArgumentParser:
     parser = command("rerank", SUMMARY, EXAMPLES)
     what = parser.add_argument_group("what to rerank")
     what.add_argument("--run", metavar="F", help="a run, or `candidates` for the benchmark's own")
-    options.topics_option(what, "those that the run's record names")
-    options.text_options(what)
-    options.depth_option(what, None, 100)
+    topics_option(what, "those that the run's record names")
+    text_options(what)
+    depth_option(what, None, 100)
     how = parser.add_argument_group("how")
-    options.system_option(how, required=True)
-    options.recipe_options(how)
+    system_option(how, required=True)
+    recipe_options(how)
     how.add_argument("--kind", choices=KINDS, help="kind of a checkpoint that is not in the registry")
-    options.instruction_option(how)
-    options.prompt_option(how)
-    options.prompts_option(how)
-    options.show_prompt_option(how)
-    options.tail_option(how)
+    instruction_option(how)
+    prompt_option(how)
+    prompts_option(how)
+    show_prompt_option(how)
+    tail_option(how)
     how.add_argument(
         "--scores",
         choices=("own", "rank", "candidates"),
         help="scores of the new run: the model's, 1/rank, or those of the candidates at these ranks",
     )
-    options.model_options(parser.add_argument_group("the model"))
+    model_options(parser.add_argument_group("the model"))
     lists = parser.add_argument_group("listwise rerankers")
     lists.add_argument("--window", type=int, metavar="N", help="passages shown at once (default: 20)")
     lists.add_argument("--step", type=int, metavar="N", help="how far the window moves up (default: 10)")
     lists.add_argument("--passes", type=int, metavar="N", help="how often it goes over the list (default: 1)")
     lists.add_argument("--shuffle", type=int, metavar="SEED", help="begin with a random order")
-    options.endpoint_options(parser)
-    options.engine_options(parser)
-    out = options.run_output(parser)
-    options.metadata_option(out)
-    options.dry_run_option(out)
+    endpoint_options(parser)
+    engine_options(parser)
+    out = run_output(parser)
+    metadata_option(out)
+    dry_run_option(out)
     return parser
 
 

@@ -6,10 +6,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
+from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError, from_os_error
 from toolkit.core.system.lazy_names import yaml
-from toolkit.options import benchmark_option, depth_option, docs_option, ids_option, qrels_option, run_output, topics_option
-from toolkit.shell import command, from_os_error, guard, make_runs, note, subcommands, write_lines
+from toolkit.judging_options import benchmark_option, ids_option, qrels_option
+from toolkit.options import depth_option, docs_option, run_output, topics_option
+from toolkit.parsers import command, subcommands
+from toolkit.printing import make_runs, note, write_lines
+from toolkit.shell import guard
 
 if TYPE_CHECKING:
     from toolkit.core.runs import Run

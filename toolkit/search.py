@@ -11,26 +11,30 @@ import argparse
 import sys
 
 from toolkit.core.specs import ENDPOINT
-from toolkit.options import (
-    depth_option,
-    dry_run_option,
+from toolkit.model_options import (
     endpoint_options,
     engine_options,
-    hits_option,
     instruction_option,
-    language_option,
-    metadata_option,
     model_options,
     pooling_option,
     recipe_options,
-    run_output,
     system_option,
     template_options,
+)
+from toolkit.options import (
+    depth_option,
+    dry_run_option,
+    hits_option,
+    language_option,
+    metadata_option,
+    run_output,
     text_options,
     threads_option,
     topics_option,
 )
-from toolkit.shell import command, guard, make_runs
+from toolkit.parsers import command
+from toolkit.printing import make_runs
+from toolkit.shell import guard
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 OPTIONS = (

@@ -20,17 +20,12 @@ from typing import TYPE_CHECKING
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.system.terminal import width_of
-from toolkit.options import (
-    docs_option,
-    recipe_option,
-    remote_code_option,
-    systems_option,
-    table_options,
-    template_options,
-    topics_option,
-)
+from toolkit.model_options import recipe_option, remote_code_option, systems_option, template_options
+from toolkit.options import docs_option, table_options, topics_option
+from toolkit.parsers import command, subcommands
+from toolkit.printing import note, write_lines, write_tables
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
+from toolkit.shell import guard
 
 if TYPE_CHECKING:
     from toolkit.core.documents import Doc

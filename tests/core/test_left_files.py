@@ -16,7 +16,8 @@ WRITER = """
 import sys, tempfile, time
 from pathlib import Path
 from toolkit.core.system.files import PIPES, open_output, temporary_folder
-from toolkit.shell import command, guard
+from toolkit.parsers import command
+from toolkit.shell import guard
 from toolkit.files.store import new_folder
 
 def run(args):

@@ -10,7 +10,9 @@ import pytest
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import say
 from toolkit.core.system.terminal import redact_logs, safe_streams, visible, without_secrets
-from toolkit.shell import command, guard, note
+from toolkit.parsers import command
+from toolkit.printing import note
+from toolkit.shell import guard
 
 EVIL = "a\x1b[2J\x1b]0;title\x07\rb\x9b31m\u202ec"
 SHOWN = r"a\x1b[2J\x1b]0;title\x07\rb\x9b31m\u202ec"

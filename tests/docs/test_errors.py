@@ -13,8 +13,7 @@ import pytest
 from command import ROOT, tandem
 from endpoint import Script, serving
 
-from toolkit.core.errors import EXTRAS, ToolkitError
-from toolkit.shell import from_os_error
+from toolkit.core.errors import EXTRAS, ToolkitError, from_os_error
 
 ENTRY = re.compile(r"^### (.*?)\n(.*?)(?=^###? |\Z)", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(sh|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -1,5 +1,7 @@
 """The one exception for everything that a user can act on."""
 
+import errno
+import re
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from types import ModuleType
@@ -80,3 +82,25 @@ def three(names: Iterable[str]) -> str:
     names = sorted(names)
     more = f", ... ({len(names)} in all)" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may have
+
+
+def from_memory_error(error: MemoryError) -> ToolkitError:
+    """The line for what does not fit into memory."""
+    said = f": {error}" if str(error) else ""
+    return ToolkitError(f"not enough memory{said}", "close other programs, or give it less at once", status=1)
+
+
+def from_os_error(error: OSError) -> ToolkitError:
+    """The one line for what the operating system refuses: a full disk, a missing permission, a missing file."""
+    name = f" ({error.filename})" if error.filename else ""
+    # numpy says how many items of an array it has written, and not why no more
+    if error.errno in FULL or (error.errno is None and re.search(r"\d+ requested and \d+ written", str(error))):
+        hint = "free some space, or set TANDEM_HOME or --output to another disk"
+        return ToolkitError(f"no space left on the disk{name}", hint, status=1)
+    wrong_path = FileNotFoundError | FileExistsError | IsADirectoryError | NotADirectoryError | PermissionError
+    if isinstance(error, wrong_path) or error.errno in (errno.ENAMETOOLONG, errno.EROFS):
+        return ToolkitError(f"{error.strerror.lower()}{name}", "check the path")
+    return ToolkitError(f"{error}", "run again with --debug for details", status=1)

@@ -22,7 +22,8 @@ HALF = len(DATA) // 2
 FETCH = """
 import sys
 from pathlib import Path
-from toolkit.shell import command, guard
+from toolkit.parsers import command
+from toolkit.shell import guard
 from toolkit.files.store import download
 
 def run(args):

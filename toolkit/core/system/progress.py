@@ -23,6 +23,11 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+def is_quiet() -> bool:
+    """Whether `--quiet` was given."""
+    return _quiet
+
+
 @contextmanager
 def silenced(notes: list[str] | None = None) -> Iterator[None]:
     """Neither progress nor notes within the block: for a part of some work that shows its own progress.
