@@ -139,7 +139,7 @@ print(hashlib.sha256(encoder.encode(inputs, "passage").tobytes()).hexdigest())
 @pytest.mark.process
 @pytest.mark.model
 def test_vectors_depend_on_no_variable_of_the_libraries():
-    from toolkit.models.checkpoints.local_checkpoints import ARITHMETIC
+    from toolkit.models.computing import ARITHMETIC
 
     plain = {name: value for name, value in os.environ.items() if name not in ARITHMETIC}
     hostile = {

@@ -20,19 +20,12 @@ from serving import Files, endless, running, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.checkpoint_files import count_parameters
 from toolkit.models.checkpoints.hub import commits_of
-from toolkit.models.checkpoints.local_checkpoints import (
-    base_of,
-    check_memory,
-    is_here,
-    locate,
-    memory_of,
-    pick_device,
-    pick_devices,
-    pick_dtype,
-)
+from toolkit.models.checkpoints.local_checkpoints import base_of, check_memory, is_here, locate, memory_of
+from toolkit.models.computing import pick_device, pick_devices, pick_dtype
 
 pytestmark = pytest.mark.model
 
@@ -203,9 +196,9 @@ def test_what_does_not_fit_into_memory_is_refused_with_its_numbers(bert, monkeyp
 
 
 def test_free_memory_is_what_the_machine_says(tmp_path, monkeypatch):
-    free = local_checkpoints.free_memory("cpu")
-    monkeypatch.setattr(local_checkpoints, "MEMINFO", tmp_path / "not on Linux")
-    assert 1e8 < free < local_checkpoints.free_memory("cpu") < 1e14
+    free = computing.free_memory("cpu")
+    monkeypatch.setattr(computing, "MEMINFO", tmp_path / "not on Linux")
+    assert 1e8 < free < computing.free_memory("cpu") < 1e14
 
 
 def test_devices_and_precisions(bert):

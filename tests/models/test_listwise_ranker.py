@@ -3,8 +3,8 @@ from endpoint import Script, serving, shown
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models.listwise import ListwiseRanker, Window, load_ranker
-from toolkit.models.listwise.passages import passage, plain
+from toolkit.models.listwise import ListwiseRanker, load_ranker
+from toolkit.models.listwise.passages import Window, passage, plain
 from toolkit.models.llm import LLM, Answer, load_prompt
 from toolkit.models.llm.estimate import longest_that_fits
 

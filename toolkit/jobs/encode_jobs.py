@@ -89,7 +89,7 @@ class EncodeJob(FolderJob):
         """How much is encoded, and what that takes; nothing is loaded."""
         if self.spec.loader == "endpoint":
             return self._plan_asked()
-        from toolkit.models.checkpoints.local_checkpoints import device_of, pick_precision
+        from toolkit.models.computing import device_of, pick_precision
 
         if isinstance(self.what, TopicSet):
             count = len(self.what.topics)

@@ -131,7 +131,7 @@ def read_pickled(path: Path) -> dict[str, torch.Tensor]:
 
     Raises ToolkitError where torch refuses it, for other content, for tensors larger than the file, and for a torch before 2.6.
     """
-    from toolkit.models.checkpoints.local_checkpoints import import_torch
+    from toolkit.models.computing import import_torch
 
     torch = import_torch()
     if tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2]) < SAFE_SINCE:
@@ -181,7 +181,7 @@ def _safe_name(name: str) -> str:
 
 def _write_gguf(name: str, file: Path, target: Path) -> None:
     """A GGUF file's weights as the numbers that they stand for, with the tokenizer and the chat template that it holds."""
-    from toolkit.models.checkpoints.local_checkpoints import explained_by, import_torch, import_transformers
+    from toolkit.models.computing import explained_by, import_torch, import_transformers
 
     torch, transformers = import_torch(), import_transformers()
     gguf = library("gguf", f"{name} ({file.name})", "gguf")

@@ -14,6 +14,7 @@ import torch
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.specs import SystemSpec
 from toolkit.files.store import reason
+from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.architectures import check_weights, is_native, native
 from toolkit.models.checkpoints.weights import origin_of
@@ -39,7 +40,7 @@ class Loaded:
     @property
     def facts(self) -> dict[str, Any]:
         """What a run's record says of how it was run."""
-        return {**self.origin, "device": self.device.type, "precision": local_checkpoints.precision_of(self.model.dtype)}
+        return {**self.origin, "device": self.device.type, "precision": computing.precision_of(self.model.dtype)}
 
     def length(self, spec: SystemSpec, wanted: int | None, unlisted: int = UNLISTED_LENGTH) -> int:
         """How many tokens of a pair it is sent at most, see `length_limit`."""
@@ -61,9 +62,9 @@ def load(
         raise ToolkitError(
             f"{spec.name} is an adapter, and no language model's: such are loaded whole", "merge it into its base"
         )
-    transformers = local_checkpoints.import_transformers()
+    transformers = computing.import_transformers()
     folder = local_checkpoints.locate(spec, trust_remote_code=trust_remote_code)
-    place = local_checkpoints.pick_device(device)
+    place = computing.pick_device(device)
     whole = local_checkpoints.base_of(spec) or folder  # an adapter has the tokenizer of its base
     local_checkpoints.check_memory(spec, whole, place, precision)
     origin = origin_of(folder, whole)
@@ -71,7 +72,7 @@ def load(
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(whole, **shared)
         config, kind = native(whole, auto) or (None, getattr(transformers, auto))
-        dtype = local_checkpoints.pick_dtype(spec, precision, place)
+        dtype = computing.pick_dtype(spec, precision, place)
         options = {"config": config, "dtype": dtype, **shared}
         check_weights(spec.name, whole, kind, **options)
         model = kind.from_pretrained(whole, use_safetensors=True, **options)

@@ -1,49 +1,16 @@
 """Encoders: inputs to vectors."""
 
 import importlib
-from collections.abc import Sequence
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.python_names import PYTHON
-from toolkit.core.templates import Input
-from toolkit.models.checkpoints.local_checkpoints import settle_arithmetic
 from toolkit.models.checkpoints.remote_code import code_of
+from toolkit.models.computing import settle_arithmetic
 
-SIDES = ("query", "passage")
 # kind of a system -> the module whose `load` loads what encodes for it, with torch only when it is asked for
 LOADERS = {"dense": "loading", "multivector": "multivector", "impact": "sparse"}
-
-
-class Encoder(Protocol):
-    """What every encoder of a kind that gives one vector a text offers.
-
-    dimension   of the vectors
-    similarity  `cos` or `dot`: how its vectors are compared
-    precision   `fp32`, `bf16` or `fp16`: the dtype that it computes in
-    truncated   side -> how many of the encoded inputs were truncated at the limit
-    lost        how many queries have a core query that is fully truncated
-    origin      `commits` and digest of the weights that were loaded, see `toolkit.models.checkpoints.weights.origin_of`
-    """
-
-    dimension: int
-    similarity: str
-    precision: str
-    truncated: dict[str, int]
-    lost: int
-    origin: dict[str, Any]
-
-    def encode(self, inputs: Sequence[Input], side: str) -> np.ndarray:
-        """(n, dimension) float32 in the order of the inputs; rows of unit length where the similarity is `cos`.
-
-        Raises ToolkitError for a vector that is not finite, and for a batch that a GPU's memory does not hold.
-        """
-
-    def token_ids(self, input: Input, side: str) -> list[int]:
-        """What the model sees of an input, special tokens and all."""
 
 
 def load_encoder(
@@ -82,12 +49,3 @@ def load_encoder(
     how = {"device": device, "precision": precision, "batch_size": batch_size or 32}
     with code_of(spec.name, trust_remote_code):
         return module.load(spec, trust_remote_code=trust_remote_code, **how)
-
-
-def check_finite(texts: Sequence[str], vectors: Sequence[np.ndarray], precision: str) -> None:
-    """Raise ToolkitError where what a model made of a text is not finite; both sequences are parallel."""
-    for text, vector in zip(texts, vectors, strict=True):
-        if not np.isfinite(vector).all():
-            shown = f"{text[:40]}..." if len(text) > 40 else text
-            hint = "fp16 ends at 65504: take --precision fp32 or bf16" if precision == "fp16" else "is the checkpoint complete?"
-            raise ToolkitError(f"the model's output for {shown!r} in {precision} is not finite", hint, status=1)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.progress import say
+from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.architectures import check_weights, is_native, native
 from toolkit.models.checkpoints.checkpoint_files import read_json
 from toolkit.models.checkpoints.pretrained import length_limit, merged, table_of_positions
 from toolkit.models.checkpoints.weights import origin_of
-from toolkit.models.encoders import SIDES
+from toolkit.models.encoders.base import SIDES
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
 from toolkit.models.encoders.tokens import FAR, Framing
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
-    from toolkit.models.encoders import Encoder
+    from toolkit.models.encoders.base import Encoder
     from toolkit.models.encoders.towers import Tower
 
 
@@ -40,14 +41,14 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     from toolkit.models.encoders.sentence_transformers_adapter import SentenceTransformersEncoder
     from toolkit.models.encoders.towers import TowerEncoder
 
-    devices = local_checkpoints.pick_devices(device)
+    devices = computing.pick_devices(device)
     trust = trust_remote_code
     folders, base = [local_checkpoints.locate(spec, trust_remote_code=trust)], local_checkpoints.base_of(spec)
-    how = How(devices, local_checkpoints.pick_dtype(spec, precision, devices[0]), trust and not is_native(folders[0]))
+    how = How(devices, computing.pick_dtype(spec, precision, devices[0]), trust and not is_native(folders[0]))
     _say_similarity(spec, folders[0])
     modules = read_modules(folders[0])
     if not modules.simple:
-        with local_checkpoints.explained(spec, folders[0]):
+        with computing.explained(spec, folders[0]):
             return SentenceTransformersEncoder(spec, folders[0], devices, how.dtype, batch_size, trust)
     if spec.passage_checkpoint:
         folders.append(local_checkpoints.locate(spec, side="passage", trust_remote_code=trust))
@@ -56,7 +57,7 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     if spec.passage_checkpoint:
         passage = _tower(spec, read_modules(folders[1]), base, how)
     towers = {"query": query, "passage": passage}
-    with local_checkpoints.explained(spec, folders[0]):  # its dimension is that of a first vector
+    with computing.explained(spec, folders[0]):  # its dimension is that of a first vector
         return TowerEncoder(towers, spec.parameters.get("similarity", "cos"), batch_size, origin)
 
 
@@ -79,13 +80,13 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
         raise ToolkitError(f"{spec.name}: {modules.folder} does not say how it pools (no modules.json)", hint)
     whole = base or modules.folder  # an adapter has the tokenizer of its base
     for device in how.devices:
-        local_checkpoints.check_memory(spec, whole, device, local_checkpoints.precision_of(how.dtype))
+        local_checkpoints.check_memory(spec, whole, device, computing.precision_of(how.dtype))
     models = [_model(spec, whole, modules.folder, pooling, device, how) for device in how.devices]
     left = parameters.get("padding") == "left"
     if left and table_of_positions(models[0]):
         message = f"{spec.name}: padding is on the left, but the model has absolute positions, which count from the left"
         raise ToolkitError(message, "leave `padding` out: vectors do not depend on it")
-    with local_checkpoints.explained(spec, whole):
+    with computing.explained(spec, whole):
         framing = _framing(spec, whole, how.trust)
         layers = [load_layers(modules.layers, device) for device in how.devices]
     stated = {side: parameters.get(f"{side}_length") or modules.length for side in SIDES}
@@ -105,7 +106,7 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
 
 def _framing(spec: SystemSpec, folder: Path, trust: bool) -> Framing:
     """The tokenizer in a folder, and what it puts around a text: of the entry's and of its own saying."""
-    tokenizer = local_checkpoints.import_transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
+    tokenizer = computing.import_transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
     config = read_json(folder / "tokenizer_config.json", {})
     eos = spec.parameters.get("eos", config.get("add_eos_token", False))
     return Framing(tokenizer, bos=config.get("add_bos_token", False), eos=eos)
@@ -113,8 +114,8 @@ def _framing(spec: SystemSpec, folder: Path, trust: bool) -> Framing:
 
 def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: str, how: How) -> PreTrainedModel:
     """The model in the folder `whole`, with the adapter merged into it where that is another folder."""
-    transformers = local_checkpoints.import_transformers()
-    with local_checkpoints.explained(spec, whole):
+    transformers = computing.import_transformers()
+    with computing.explained(spec, whole):
         config, kind = native(whole, "AutoModel") or (None, None)
         config = config or transformers.AutoConfig.from_pretrained(whole, trust_remote_code=how.trust)
         if spec.parameters.get("attention") == "bidirectional":
@@ -130,7 +131,7 @@ def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: s
 
 def _class(config: PretrainedConfig) -> type:
     """The class of transformers that computes the states of a text's tokens."""
-    transformers = local_checkpoints.import_transformers()
+    transformers = computing.import_transformers()
     if config.model_type == "dpr":  # AutoModel takes the question tower's class for both
         return getattr(transformers, config.architectures[0])
     # AutoModel would load T5 with its decoder

@@ -17,7 +17,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints.checkpoint_files import read_json, sound
 from toolkit.models.checkpoints.local_checkpoints import locate
-from toolkit.models.encoders import check_finite
+from toolkit.models.encoders.base import check_finite
 from toolkit.models.encoders.sentence import SentenceEncoder, load_model
 
 MODEL_TYPES = ("MultiVectorEncoder", "ColBERT")  # what its and PyLate's checkpoints call themselves

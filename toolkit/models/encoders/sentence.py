@@ -8,12 +8,13 @@ from typing import Any
 from toolkit.core.errors import ToolkitError, library
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.architectures import check_weights
 from toolkit.models.checkpoints.checkpoint_files import WEIGHTS, inside, read_json, sound
 from toolkit.models.checkpoints.pretrained import table_of_positions
 from toolkit.models.checkpoints.weights import origin_of
-from toolkit.models.encoders import SIDES
+from toolkit.models.encoders.base import SIDES
 from toolkit.models.encoders.tokens import Framing
 from toolkit.models.vectors.batches import by_length, inference
 
@@ -34,20 +35,20 @@ def load_model(
     Raises ToolkitError where the extra is not installed, where the checkpoint does not fit into memory, and where weights are
     pickled or missing.
     """
-    device = local_checkpoints.pick_device(device)
-    dtype = local_checkpoints.pick_dtype(spec, precision, device)
+    device = computing.pick_device(device)
+    dtype = computing.pick_dtype(spec, precision, device)
     local_checkpoints.check_memory(spec, folder, device, precision)
     with sound(folder):
         places = [inside(folder, entry["path"]) for entry in read_json(folder / "modules.json", [])] or [folder]
     for place in places:
         if (place / "pytorch_model.bin").exists() and not any(place.glob(WEIGHTS)):
             raise ToolkitError(f"{place} has pickled weights only", "`tandem systems convert` writes safetensors")
-    local_checkpoints.import_transformers()
+    computing.import_transformers()
     sentence_transformers = library("sentence_transformers", spec.name, "dense")
     # what it warns of (truncated queries, layouts it converts) is counted and checked here
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     options = {"use_safetensors": True, "dtype": dtype}
-    with local_checkpoints.explained(spec, folder):
+    with computing.explained(spec, folder):
         model = getattr(sentence_transformers, kind)(
             str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=options
         )
@@ -68,7 +69,7 @@ class SentenceEncoder:
 
     def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
         self.spec, self.model, self.origin = spec, model, origin_of(folder)
-        self.precision = local_checkpoints.precision_of(model.dtype)
+        self.precision = computing.precision_of(model.dtype)
         self.limits = set_limits(spec, model[0])
         self.truncated = dict.fromkeys(SIDES, 0)
         self.lost = 0

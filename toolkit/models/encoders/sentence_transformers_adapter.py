@@ -11,9 +11,9 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.lazy_names import torch
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints.local_checkpoints import precision_of
 from toolkit.models.checkpoints.weights import origin_of
-from toolkit.models.encoders import SIDES, check_finite
+from toolkit.models.computing import precision_of
+from toolkit.models.encoders.base import SIDES, check_finite
 from toolkit.models.encoders.sentence import load_model
 from toolkit.models.encoders.tokens import FAR, Framing
 from toolkit.models.vectors.batches import inference

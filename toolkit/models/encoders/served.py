@@ -9,7 +9,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.encoders import SIDES
+from toolkit.models.encoders.base import SIDES
 from toolkit.models.servers.numbers import ServedModel, by_index, finite, listed
 
 PROBES = ("a", "b", "c", "d", "e")  # texts whose vectors tell a model's dimension: the first length that two of them have

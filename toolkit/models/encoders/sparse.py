@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints.local_checkpoints import locate
-from toolkit.models.encoders import check_finite
+from toolkit.models.encoders.base import check_finite
 from toolkit.models.encoders.sentence import SentenceEncoder, load_model
 
 

@@ -13,8 +13,8 @@ from torch.nn.functional import layer_norm, normalize
 
 from toolkit.core.system.lazy_names import transformers
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints.local_checkpoints import precision_of
-from toolkit.models.encoders import check_finite
+from toolkit.models.computing import precision_of
+from toolkit.models.encoders.base import check_finite
 from toolkit.models.encoders.tokens import Framing, Sent
 from toolkit.models.vectors.batches import by_length, inference
 

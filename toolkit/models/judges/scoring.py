@@ -10,6 +10,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.checkpoint_files import read_json
 from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
@@ -42,7 +43,7 @@ class Scoring(Estimate):
         self.spec, self.prompt, self.settings, self.batch_size = spec, prompt, settings, batch_size
         self.origin: dict[str, Any] = {}
         self.how = {"device": device, "precision": precision, "trust_remote_code": trust_remote_code}
-        self.precision = local_checkpoints.pick_precision(spec, precision, local_checkpoints.pick_device(device))
+        self.precision = computing.pick_precision(spec, precision, computing.pick_device(device))
 
     @property
     def here(self) -> bool:

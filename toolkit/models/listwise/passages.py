@@ -36,3 +36,16 @@ def passage(text: str, most: int) -> Passage:
     text = plain(text)
     ends = array("I", (word.end() for word in itertools.islice(WORD.finditer(text), most + 1)))
     return Passage(text[: ends[-1]] if len(ends) > most else text, ends)  # the rest of a book is not needed
+
+
+class Window(NamedTuple):
+    """What is shown at once.
+
+    label     whose window it is, for messages (a query id)
+    query     with its instruction
+    passages  in the order of the moment, uncut
+    """
+
+    label: str
+    query: str
+    passages: tuple[str, ...]

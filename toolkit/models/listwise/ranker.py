@@ -12,7 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.python_names import PYTHON, is_dry
 from toolkit.core.templates import check_template
-from toolkit.models.listwise.passages import passage, plain
+from toolkit.models.listwise.passages import Window, passage, plain
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
 from toolkit.models.llm.estimate import Estimate, longest_that_fits
 from toolkit.models.llm.messages import Backend
@@ -28,19 +28,6 @@ SPARE = 32  # tokens an answer may have beyond the ids themselves
 SAMPLING = ("temperature", "top_p", "seed")
 BRACKETED, DIGITS = re.compile(r"\[\s*(\d+)\s*\]"), re.compile(r"\d+")
 THOUGHTS = "</think>"  # what a reasoning model says before is not its answer
-
-
-class Window(NamedTuple):
-    """What is shown at once.
-
-    label     whose window it is, for messages (a query id)
-    query     with its instruction
-    passages  in the order of the moment, uncut
-    """
-
-    label: str
-    query: str
-    passages: tuple[str, ...]
 
 
 class Repairs(NamedTuple):

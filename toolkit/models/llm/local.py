@@ -11,6 +11,7 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.lazy_names import torch, transformers
+from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.chat_template import Refused, filled
 from toolkit.models.llm.messages import Answer, Message, Request, together
@@ -41,8 +42,8 @@ class LocalModel:
         self.spec, self.precision, self.batch_size, self.trust = spec, precision, batch_size, trust_remote_code
         self.chat = spec.parameters.get("chat", True)
         self.origin: dict[str, Any] = {}
-        self.device = local_checkpoints.pick_device(device)
-        self.dtype = local_checkpoints.pick_dtype(spec, precision, self.device)
+        self.device = computing.pick_device(device)
+        self.dtype = computing.pick_dtype(spec, precision, self.device)
 
     @property
     def here(self) -> bool:
@@ -70,9 +71,9 @@ class LocalModel:
     @cached_property
     def tokenizer(self) -> transformers.PreTrainedTokenizerBase:
         """The checkpoint's, padded on the left; ToolkitError where it knows no chat."""
-        transformers = local_checkpoints.import_transformers()
+        transformers = computing.import_transformers()
         options = {"padding_side": "left", "trust_remote_code": self.trust, "local_files_only": True}
-        with local_checkpoints.explained(self.spec, self.whole):
+        with computing.explained(self.spec, self.whole):
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.whole, **options)
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         if self.chat and not tokenizer.chat_template:

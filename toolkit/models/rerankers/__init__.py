@@ -9,8 +9,8 @@ from typing import Any
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.python_names import PYTHON
-from toolkit.models.checkpoints.local_checkpoints import settle_arithmetic
 from toolkit.models.checkpoints.remote_code import code_of
+from toolkit.models.computing import settle_arithmetic
 from toolkit.models.llm import Prompt
 from toolkit.models.rerankers.base import Reranker
 from toolkit.models.rerankers.prompts import pointwise_prompt

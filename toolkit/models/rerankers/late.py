@@ -9,7 +9,7 @@ import numpy as np
 
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints.local_checkpoints import precision_of
+from toolkit.models.computing import precision_of
 from toolkit.models.encoders import load_encoder
 from toolkit.models.encoders.multivector import MultiVectorEncoder
 from toolkit.models.rerankers.base import Pair, Reranker

@@ -15,9 +15,9 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.home import home
 from toolkit.files.store.bounded_http import reason, settle_libraries
 from toolkit.files.store.hub import endpoint
-from toolkit.models.checkpoints.local_checkpoints import PRECISIONS, settle_arithmetic
 from toolkit.models.checkpoints.remote_code import check_trust, code_of
-from toolkit.models.listwise.ranker import Window
+from toolkit.models.computing import PRECISIONS, settle_arithmetic
+from toolkit.models.listwise.passages import Window
 from toolkit.models.llm.estimate import estimate_tokens
 from toolkit.models.rerankers.base import Pair, Reranker
 from toolkit.models.servers.client import OPENAI_KEY

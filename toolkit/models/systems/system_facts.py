@@ -11,7 +11,8 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.terminal import wrapped
 from toolkit.core.tables.aligned_table import Cell, Column, Number
 from toolkit.core.templates import DEFAULTS, template_digest
-from toolkit.models.checkpoints.local_checkpoints import BYTES, parameters
+from toolkit.models.checkpoints.local_checkpoints import parameters
+from toolkit.models.computing import BYTES
 from toolkit.registry.families import lineage
 
 GIB = 2**30

@@ -90,7 +90,7 @@ class SystemVectors:
         """The numbers it computes with; empty where only a server knows."""
         if self.spec.loader == "endpoint":
             return ""
-        from toolkit.models.checkpoints.local_checkpoints import device_of, pick_precision
+        from toolkit.models.computing import device_of, pick_precision
 
         return pick_precision(self.spec, self.how.get("precision"), device_of(self.spec, self.how.get("device")))
 

@@ -25,7 +25,7 @@ from toolkit.files.texts.documents import Corpus, Counts, content, is_empty
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec
-    from toolkit.models.encoders import Encoder
+    from toolkit.models.encoders.base import Encoder
 
 SHARD = 16384  # documents
 AT_ONCE = 4096  # documents given to the encoder, which sorts them by length; progress moves in such steps

@@ -24,7 +24,7 @@ def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
     Of an adapter, and of a checkpoint that is no folder of this machine, only the published size is known.
     """
     from toolkit.models.checkpoints.checkpoint_files import count_parameters
-    from toolkit.models.checkpoints.local_checkpoints import BYTES
+    from toolkit.models.computing import BYTES
 
     if spec.checkpoint.startswith(PYTHON):
         return [f"vectors: {count:,} times the dimension of {spec.checkpoint} times {FLOAT32} bytes"]

@@ -19,7 +19,7 @@ from toolkit.retrieval.encode.corpus import encode_in_steps, encoding_facts, imp
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec
-    from toolkit.models.encoders import Encoder
+    from toolkit.models.encoders.base import Encoder
 
 
 def encode_topics(topics: Sequence[Topic], encoder: Encoder, spec: SystemSpec) -> tuple[list[str], np.ndarray]:

@@ -26,7 +26,7 @@ class Known:
     """In the place of an encoder: what it has made of queries.
 
     queries    what was sent -> the vector, (t, dimension) vectors, or terms with weights
-    origin, precision   of the encoder, see `toolkit.models.encoders.Encoder`
+    origin, precision   of the encoder, see `toolkit.models.encoders.base.Encoder`
     """
 
     queries: Mapping[Input, Any]
@@ -101,7 +101,7 @@ class EncodeQueries(ModelWork[list[tuple[int, Sequence[Input]]], list[list[Any]]
     """Queries to what a model makes of them; a unit is some blocks, each of which is encoded at once.
 
     loading          how a worker loads its own encoder, see `toolkit.models.encoders.load_encoder`
-    truncated, lost  by workers, see `toolkit.models.encoders.Encoder`
+    truncated, lost  by workers, see `toolkit.models.encoders.base.Encoder`
     """
 
     LOADED = ("encoder",)
@@ -132,7 +132,7 @@ class EncodeQueries(ModelWork[list[tuple[int, Sequence[Input]]], list[list[Any]]
 
     def facts(self) -> dict[str, Any]:
         """What was loaded from where, the device, and the precision: what a run's record says."""
-        from toolkit.models.checkpoints.local_checkpoints import device_of, pick_precision
+        from toolkit.models.computing import device_of, pick_precision
 
         encoder, device = self._load(), device_of(self.spec, self.loading.get("device"))
         said = pick_precision(self.spec, self.loading.get("precision"), device)

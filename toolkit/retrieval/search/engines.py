@@ -19,7 +19,7 @@ from toolkit.retrieval.search.chosen_system import Chosen
 
 if TYPE_CHECKING:
     from toolkit.engine import Executor
-    from toolkit.models.encoders import Encoder
+    from toolkit.models.encoders.base import Encoder
 
 Candidates = Mapping[str, Sequence[str]]  # query id -> the only documents that it may find
 

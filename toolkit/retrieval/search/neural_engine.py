@@ -33,7 +33,8 @@ from toolkit.engine import Executor, LocalExecutor, units_of
 from toolkit.files.formats.indexes import check_made_with, read_index_record
 from toolkit.files.provenance import command_line
 from toolkit.files.texts.documents import corpus_from_docs
-from toolkit.models.checkpoints.local_checkpoints import check_usable, device_of, pick_precision
+from toolkit.models.checkpoints.local_checkpoints import check_usable
+from toolkit.models.computing import device_of, pick_precision
 from toolkit.models.encoders import load_encoder
 from toolkit.models.lucene.jvm import check_installed
 from toolkit.retrieval.encode.estimate import asked_of
@@ -48,7 +49,7 @@ from toolkit.retrieval.search.per_query_search import check_per_query, search_pe
 ENCODED = 128  # different queries that are encoded at once
 
 if TYPE_CHECKING:
-    from toolkit.models.encoders import Encoder
+    from toolkit.models.encoders.base import Encoder
     from toolkit.models.encoders.multivector import MultiVectorEncoder
     from toolkit.models.encoders.sparse import SparseEncoder
     from toolkit.models.lucene.docids import DocIds

@@ -25,14 +25,8 @@ from toolkit.datasets import find, load
 from toolkit.files.provenance import is_recorded, read_record
 from toolkit.files.store import index_folder, shown
 from toolkit.jobs.planned_runs import reason_to_make
-from toolkit.models.checkpoints.local_checkpoints import (
-    check_usable,
-    free_memory,
-    is_here,
-    parameters,
-    pick_device,
-    pick_precision,
-)
+from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here, parameters
+from toolkit.models.computing import free_memory, pick_device, pick_precision
 from toolkit.models.llm.client import load_llm
 from toolkit.models.systems.system_facts import weights
 from toolkit.retrieval.rerank.listwise import Sliding, spans
