@@ -66,6 +66,10 @@ class _Parser(argparse.ArgumentParser):
             message = re.sub(pattern, words, message)
         raise ToolkitError(message, f"did you mean {near[0]}? Or see {self.prog} --help" if near else f"{self.prog} --help")
 
+    def names(self) -> list[str]:
+        """What the values of its arguments are called."""
+        return [action.dest for action in self._actions]
+
     def options(self) -> list[str]:
         """The options of the command and, where it has them, of its subcommands."""
         below = [sub for action in self._actions if isinstance(action.choices, dict) for sub in action.choices.values()]

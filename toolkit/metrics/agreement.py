@@ -10,6 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import INSTRUCTED, REVERSED, Modes
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.core.tables.tabular import to_csv, to_json
+from toolkit.registry.published.paper_tables import graded
 
 GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables have it
 MOVEMENT = "R_rev - R_ins"
@@ -77,6 +78,11 @@ def agreement(columns: Mapping[str, Mapping[str, float]]) -> list[Agreement]:
     if len(systems) < 2 or len(columns) < 2:
         raise ToolkitError(f"orders to compare: systems {len(systems)}, measures {len(columns)}", "name two of both at least")
     return [_pair(first, second, columns[first], columns[second]) for first, second in product(columns, repeat=2)]
+
+
+def printed_agreement(paper: str, table: str | None = None) -> list[Agreement]:
+    """The same of the systems of a table that a benchmark's paper prints, by default its first with scores."""
+    return agreement(orders((Graded(*row) for row in graded(paper, table)), registry.benchmark(paper).modes))
 
 
 def _pair(name: str, other: str, first: Mapping[str, float], second: Mapping[str, float]) -> Agreement:

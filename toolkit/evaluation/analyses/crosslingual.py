@@ -12,6 +12,8 @@ from toolkit.evaluation.analyses.instances import FOUND, found_of
 from toolkit.evaluation.scores.evaluation import Evaluation
 from toolkit.evaluation.scores.judgments import Judgments, check, from_benchmark
 from toolkit.evaluation.scores.paired_values import paired, run_values
+from toolkit.evaluation.scores.score_output import Shown, shown
+from toolkit.files.formats import read_run
 from toolkit.metrics.inference import Cores, Estimate, estimate
 
 MULTI, CROSS = SETTINGS = ("multilingual", "cross-lingual")
@@ -65,6 +67,11 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
     shown = (*judgments[0].modes.of(BASE), PAIRED)
     found = _differences((multi, cross), judgments, shown)
     return Scores(tuple(_rows(name, *(_values(scores, shown) for scores in scores_of_settings), found)), tuple(notes))
+
+
+def crosslingual_tables(multi: str, cross: str, benchmark: str) -> Shown:
+    """`crosslingual` of two run files."""
+    return shown(crosslingual(read_run(multi), read_run(cross), both_settings(benchmark)))
 
 
 def _differences(

@@ -10,9 +10,13 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score, Scores
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.topics import Topic
+from toolkit.datasets import resolve_topics
 from toolkit.evaluation.analyses.words import unread
+from toolkit.evaluation.scores.score_output import Shown, shown
+from toolkit.evaluation.scores.score_table import LABELS
 from toolkit.registry.loader import FOLDER
 
+BENCHMARK = "instructir"  # where none is named
 NONE = "none"
 WORDS = re.compile(r"<(\w+)>")
 Holds = Callable[[Sequence[tuple[str, str]]], Sequence[bool | None]]  # (instruction, statement) pairs -> whether it holds
@@ -109,7 +113,7 @@ def dimensions(name: str, topics: Sequence[Topic], *, holds: Holds | None = None
         number = sum(dimension in labels[text] or (dimension == NONE and not labels[text]) for text in instructions.values())
         rows.append(Score(name, "all", dimension, "share", number / len(instructions), len(instructions)))
     mean = sum(len(labels[text]) for text in instructions.values()) / len(instructions)
-    rows.append(Score(name, "all", "labels", "share", mean, len(instructions)))
+    rows.append(Score(name, "all", LABELS, "share", mean, len(instructions)))
     if by_query:
         rows += [
             Score(name, "all", dimension, "label", 1, 1, query_id)
@@ -117,3 +121,20 @@ def dimensions(name: str, topics: Sequence[Topic], *, holds: Holds | None = None
             for dimension in labels[text] or (NONE,)
         ]
     return Scores(tuple(rows), tuple(notes))
+
+
+def dimension_tables(
+    benchmark: Sequence[str] | None = None,
+    topics: Sequence[str] | None = None,
+    judge: str | None = None,
+    systems: Sequence[str] = (),
+    *,
+    by_query: bool = False,
+    **how: Any,
+) -> Shown:
+    """`dimensions` of benchmarks or topics by name, one below the other; `judge`, `systems` and `how` as of `asked_of`."""
+    sets = [resolve_topics(name) for name in topics or benchmark or [BENCHMARK]]
+    holds = asked_of(judge, systems, **how) if judge else None
+    found = [dimensions(each.name, each.topics, holds=holds, by_query=by_query) for each in sets]
+    rows, notes = ([value for each in found for value in getattr(each, part)] for part in ("rows", "notes"))
+    return shown(Scores(tuple(rows), tuple(notes)), by_query=by_query)

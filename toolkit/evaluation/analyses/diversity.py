@@ -11,8 +11,11 @@ from toolkit.core.modes import join_mode
 from toolkit.core.scores import Score, Scores
 from toolkit.core.tables.aligned_table import Column, Table
 from toolkit.core.topics import Topic
+from toolkit.datasets import resolve_topics
 from toolkit.evaluation.analyses.instances import mean
 from toolkit.evaluation.analyses.words import rouge_l, tokens, unread
+from toolkit.evaluation.scores.score_output import Shown, long_forms
+from toolkit.evaluation.scores.score_table import lay_out_measures
 
 MEASURE = "ROUGE-L"
 COUNTED = f"{MEASURE} pairs"
@@ -67,9 +70,12 @@ def _pairs(instructions: Sequence[str]) -> list[float]:
     return [rouge_l(*pair) for pair in itertools.combinations([tokens(text) for text in instructions], 2)]
 
 
-def without_histogram(scores: Scores) -> Scores:
-    """The same scores for a table, in which a column for each twentieth would be too wide."""
-    return replace(scores, rows=tuple(row for row in scores.rows if row.measure != COUNTED))
+def diversity_tables(benchmark: str | None = None, topics: Sequence[str] | None = None, *, by_query: bool = False) -> Shown:
+    """`diversity` of topics or, without them, a benchmark by name, and its histogram below: its columns would be too wide."""
+    asked = resolve_topics(topics or benchmark)
+    scores = diversity(asked.name, instruction_groups(asked.topics), by_query=by_query)
+    rows = tuple(row for row in scores.rows if row.measure != COUNTED)
+    return [lay_out_measures(replace(scores, rows=rows)), histogram(scores)], long_forms(scores, by_query=by_query)
 
 
 def histogram(scores: Scores) -> Table:

@@ -8,7 +8,8 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, mean, untested_note
 from toolkit.evaluation.comparison.notes import run_notes
-from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
+from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.metrics.inference import Cores, estimate
 
 MODES = ("instruction-first", "query-first", "gap", *FOUND)
@@ -44,6 +45,22 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by
     unknown = [line for measure, each in zip(measures, gaps, strict=True) for line in untested_note(measure, each)]
     notes = [*judgments.notes, *unknown, *_orders(pair), *_absences((first, second), judgments, measures[0])]
     return Scores(tuple(rows), tuple(notes))
+
+
+def order_tables(
+    first: str,
+    second: str,
+    benchmark: str | None = None,
+    qrels: Sequence[str] | None = None,
+    modes: Declared = None,
+    *,
+    cutoff: int = 10,
+    by_query: bool = False,
+) -> Shown:
+    """`order` of two run files, judged by qrels or, without them, a benchmark."""
+    judged = judged_by(None if qrels else benchmark, qrels, modes)
+    scores = order(*read_runs([first, second], judged), judged, cutoff=cutoff, by_query=by_query)
+    return shown(scores, by_query=by_query)
 
 
 def _rows(name: str, measure: str, pair: Sequence[np.ndarray], interval: Sequence[float]) -> list[Score]:

@@ -9,8 +9,10 @@ from toolkit.core.qrels import join_qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, mean
+from toolkit.evaluation.analyses.words import gold_overlap
 from toolkit.evaluation.comparison.notes import run_notes
-from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
+from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.metrics.inference import ratio_difference
 
 REPEATS = 1000
@@ -59,6 +61,24 @@ def overlap(
     if words is None:
         notes.append("no overlap of words: the texts of the documents are not on this machine")
     return Scores(tuple(rows), tuple(notes))
+
+
+def overlap_tables(
+    runs: Sequence[str],
+    filter_run: str,
+    filter_depth: int = 10,
+    benchmark: str | None = None,
+    qrels: Sequence[str] | None = None,
+    modes: Declared = None,
+    *,
+    cutoff: int = 10,
+    seed: int = 0,
+) -> Shown:
+    """`overlap` of run files, judged by qrels or, without them, a benchmark, whose texts say how many words are shared."""
+    judged = judged_by(None if qrels else benchmark, qrels, modes)
+    (lexical,), read = read_runs([filter_run], judged), read_runs(runs, judged, apart=True)
+    words = None if qrels else gold_overlap(benchmark)
+    return shown(overlap(read, lexical, judged, depth=filter_depth, cutoff=cutoff, seed=seed, words=words))
 
 
 def _kept(instances: Instances, lexical: Run, judgments: Judgments) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The same instruction in other words: how far a system's scores spread, and its worst case (InstructIR, figure 3)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -9,7 +9,8 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, mean, untested_note
 from toolkit.evaluation.comparison.notes import run_notes
-from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
+from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.metrics.inference import Cores, estimate
 
 MODES = ("original", "mean", "best", "worst", "spread", "drop", *FOUND)
@@ -62,6 +63,26 @@ def paraphrase(
         ]
     notes = _notes(original, reworded, judgments, paraphrases, measure, len(instances.query_ids), len(others.names))
     return Scores(tuple(rows), (*untested_note(measure, drop), *notes))
+
+
+def paraphrase_tables(
+    run: str,
+    reworded: str,
+    benchmark: str | None = None,
+    qrels: Sequence[str] | None = None,
+    modes: Declared = None,
+    paraphrase_qrels: Sequence[str] | None = None,
+    *,
+    cutoff: int = 10,
+    by_query: bool = False,
+) -> Shown:
+    """`paraphrase` of two run files, judged by qrels for each or, without them, by a benchmark and its paraphrases."""
+    if bool(qrels) != bool(paraphrase_qrels):
+        raise ToolkitError("--qrels and --paraphrase-qrels go together", "name the qrels of both runs, or a benchmark")
+    judged = judged_by(None if qrels else benchmark, qrels, modes)
+    others = judged_by(None if qrels else f"{benchmark}-paraphrases", paraphrase_qrels, modes)
+    runs = (*read_runs([run], judged), *read_runs([reworded], others))
+    return shown(paraphrase(*runs, judged, others, cutoff=cutoff, by_query=by_query), by_query=by_query)
 
 
 def _notes(

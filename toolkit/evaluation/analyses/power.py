@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
@@ -22,7 +21,9 @@ from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets import find
 from toolkit.evaluation.comparison.intervals import of_group
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
+from toolkit.evaluation.scores.judgments import Declared
 from toolkit.evaluation.scores.paired_values import Key, numbers_of, paired, run_values
+from toolkit.evaluation.scores.score_output import Shown
 from toolkit.evaluation.scores.scoring import is_ranked
 from toolkit.metrics.inference import POWER, TESTED, Cores, estimate
 
@@ -108,25 +109,24 @@ def _median(numbers: Sequence[int | None]) -> int | None:
     return math.ceil(found) if math.isfinite(found) else None
 
 
-def power_table(
+def power_tables(
     runs: Sequence[str],
     benchmark: str | None,
     qrels: Sequence[str] | None = None,
-    modes: Mapping[str, str] | None = None,
+    modes: Declared = None,
+    measures: Sequence[str] | None = None,
+    differences: Sequence[float] = (),
     *,
     share: float = POWER,
-    **how: Any,
-) -> Table:
-    """The same for run files (the registered ones where none are named) and what judges them, as `evaluate` takes it.
-
-    how  as of `power`
-    """
+) -> Shown:
+    """`power` of run files (the registered ones where none are named) and what judges them, as `evaluate` takes it."""
     if qrels and not runs:
         raise ToolkitError("no run is named", "--run RUN RUN: registered runs are of benchmarks")
     files = runs or registered_runs(benchmark)
     prepared = prepare(files, benchmark, qrels, None, "tandem", modes=modes, apart=True)
     notes = [f"runs: {', '.join(Path(file).name for file in files)}", *prepared.judgments.notes]
-    return to_table(power(prepared, share=share, **how), len(files), share, notes)
+    rows = power(prepared, measures=measures, differences=differences or DIFFERENCES, share=share)
+    return [to_table(rows, len(files), share, notes)], {}
 
 
 def to_table(rows: Sequence[Power], runs: int, share: float, notes: Sequence[str] = ()) -> Table:

@@ -10,9 +10,21 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.analyses.coverage import check_perspectives
-from toolkit.evaluation.scores.judgments import Judgments
-from toolkit.evaluation.scores.stance import CUTOFF, FORMS, Contested, Stances, Tally, contested_questions, tally
+from toolkit.evaluation.scores.judgments import Declared, Judgments, perspective_judgments, read_runs
+from toolkit.evaluation.scores.score_output import Shown, shown
+from toolkit.evaluation.scores.stance import (
+    CUTOFF,
+    FORMS,
+    Contested,
+    Stances,
+    Tally,
+    by_stance,
+    contested_questions,
+    read_stances,
+    tally,
+)
 from toolkit.evaluation.scores.subtopics import unjudged_notes, unlined_note
+from toolkit.files.formats import read_run
 
 
 def stance(
@@ -55,6 +67,35 @@ def stance(
         prefix = f"{part.group}: " if len(judgments.parts) > 1 else ""
         notes += [f"{prefix}{line}" for line in _notes(runs, part.qrels, stance, tallies, cutoff)]
     return Scores(tuple(rows), tuple(notes))
+
+
+def stance_tables(
+    question: str,
+    supporting: str | None = None,
+    opposing: str | None = None,
+    perspectives: str | None = None,
+    benchmark: str | None = None,
+    qrels: Sequence[str] | None = None,
+    modes: Declared = None,
+    *,
+    stances: str | None = None,
+    cutoff: int = CUTOFF,
+    by_query: bool = False,
+) -> Shown:
+    """`stance` of run files, judged as in `coverage_tables`.
+
+    perspectives  in place of those of the two sides: a run of all perspectives, see `by_stance`
+    stances       the file that `read_stances` reads
+    """
+    if perspectives and (supporting or opposing):
+        raise ToolkitError("the perspectives' runs are named twice", "--perspectives, or --supporting and --opposing")
+    judged = perspective_judgments(benchmark, qrels, modes)
+    known = read_stances(stances) if stances else None
+    files = {form: file for form, file in zip(FORMS, (question, supporting, opposing), strict=True) if file}
+    runs = dict(zip(files, read_runs(list(files.values()), judged), strict=True))
+    if perspectives:
+        runs |= by_stance(read_run(perspectives), judged, known)
+    return shown(stance(runs, judged, known, cutoff=cutoff, by_query=by_query), by_query=by_query)
 
 
 def _numbers(counts: Tally) -> dict[str, tuple[float, int]]:

@@ -17,7 +17,8 @@ from toolkit.core.scores import PAIRED
 from toolkit.datasets.own import provenance_file
 from toolkit.datasets.recorded_topics import recorded_topics
 from toolkit.evaluation.scores import subtopics
-from toolkit.evaluation.scores.run_inputs import Source, load_qrels, sorted_by_query
+from toolkit.evaluation.scores.run_inputs import Source, as_sources, load_qrels, sorted_by_query
+from toolkit.files.formats import read_run
 from toolkit.files.provenance import Recorded, part, read_record
 from toolkit.metrics import parse_all
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from toolkit.core.runs import Run
     from toolkit.core.topics import Topic
     from toolkit.datasets import Benchmark, PublishedIds, Selection
+
+Declared = Mapping[str, str] | Sequence[tuple[str, str]] | None  # modes, each with its role
 
 PLAIN = ("nDCG@10", "RR@10", "R@100", "AP")
 MODE_OF_FILE = "name the mode of each file, as in --qrels MODE=F"
@@ -161,12 +164,33 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
     )
 
 
-def modes_of_benchmark(name: str | None) -> Modes | None:
-    """What query ids of a benchmark of ours may carry, also where only a part of it is named; None for anything else."""
+def modes_of_ids(benchmark: str | None, declared: Declared = None) -> Modes | None:
+    """What query ids may carry: the modes declared, name -> role, else those of a benchmark of ours, also where only a part of
+    it is named; None for anything else. Raises ToolkitError where a benchmark and modes are named.
+    """
     from toolkit.datasets import find, load
 
-    selection = find(name) if name else None
+    if benchmark and declared:
+        hint = "leave --modes out, or name --qrels instead of a benchmark"
+        raise ToolkitError(f"the modes of {benchmark} are known", hint)
+    if declared:
+        return Modes.declared(dict(declared), "--modes")
+    selection = find(benchmark) if benchmark else None
     return load(selection.benchmark).spec.modes if selection else None
+
+
+def judged_by(benchmark: str | None, qrels: Any = None, declared: Declared = None) -> Judgments:
+    """What judges runs, as users name it: a benchmark, qrels with the modes of their ids, or qrels of a benchmark's queries."""
+    modes = modes_of_ids(benchmark, declared)
+    sources = [] if qrels is None else as_sources(qrels, modes)
+    return from_benchmark(benchmark, sources) if benchmark else from_files(sources, modes)
+
+
+def perspective_judgments(benchmark: str | None, qrels: Sequence[str] | None, declared: Declared = None) -> Judgments:
+    """`judged_by` where both may be named: judgments of one's own for the benchmark's groups. ToolkitError where neither is."""
+    if not qrels and not benchmark:
+        raise ToolkitError("there are no judgments of the runs", "name --qrels, --benchmark, or both")
+    return judged_by(benchmark, qrels, declared)
 
 
 def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequence[Topic], given: Qrels | None) -> Part:
@@ -280,6 +304,18 @@ def check(run: Run, name: str, judgments: Judgments, *, every_mode: bool = True)
         if not (searched := _searched(run)):
             raise
         _check(searched.union(run.query_ids), name, judgments, modes)
+
+
+def read_runs(paths: Sequence[str], judgments: Judgments, *, apart: bool = False) -> list[Run]:
+    """Run files in the order given; ToolkitError for one that has nothing to do with what is judged.
+
+    apart  runs of one tag or none are called by their files: rows of one name would be one
+    """
+    runs = [read_run(path) for path in paths]
+    for run in runs:
+        check(run, run.source, judgments)
+    tags = [run.tag for run in runs]
+    return [replace(run, tag=run.source) if apart and (not run.tag or tags.count(run.tag) > 1) else run for run in runs]
 
 
 def _searched(run: Run) -> set[str]:

@@ -1,15 +1,15 @@
 """Scores as text: the table, or the long format for programs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from toolkit.core.modes import join_mode
 from toolkit.core.scores import PAIRED, Score, Scores
-from toolkit.core.tables.aligned_table import to_text
+from toolkit.core.tables.aligned_table import Table, to_text
 from toolkit.core.tables.table_forms import FORMS
 from toolkit.core.tables.tabular import to_csv, to_json
-from toolkit.evaluation.scores.score_table import lay_out
+from toolkit.evaluation.scores.score_table import lay_out, lay_out_measures
 
 COLUMNS = ("run", "group", "mode", "measure", "value", "queries")
 INTERVAL = ("interval_low", "interval_high")  # of the value itself
@@ -47,6 +47,14 @@ def long_forms(scores: Scores, *, by_query: bool = False) -> dict[str, Callable[
         "csv": lambda: to_csv(columns, [{**record, "value": float(record["value"])} for record in records()]),
         "trec": lambda: _trec(scores),
     }
+
+
+Shown = tuple[Sequence[Table], Mapping[str, Callable[[], str]]]  # tables, and format -> its text where that has other rows
+
+
+def shown(scores: Scores, *, by_query: bool = False) -> Shown:
+    """Scores with a row a measure."""
+    return [lay_out_measures(scores)], long_forms(scores, by_query=by_query)
 
 
 def _trec(scores: Scores) -> str:

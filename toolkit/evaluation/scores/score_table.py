@@ -1,4 +1,4 @@
-"""The table of the paper: a row per group and the average, a column per measure and mode."""
+"""Scores as tables: the paper's, with a row per group and a column per measure and mode; and with a row per measure."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,7 @@ from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.evaluation.comparison.references import reference_of
 
 HEADS = ("run", "group", "query")
+LABELS = "labels"  # the mode of what `analyze dimensions` counts: labels that an instruction has on average
 COUNTS = ("CoveringPrefix", "NumRel", "NumRelRet", "NumRet", "NumQ")  # beside our own measures of ranks
 
 Key = tuple[str, str, str]  # run, group, query
@@ -53,6 +54,21 @@ def lay_out(scores: Scores) -> Table:
     names = {"differences": changes, "intervals": bounds}
     hidden = f"{' and '.join(name for name, there in names.items() if there)} within groups" if details else ""
     return Table(columns, rows, scores.notes, below=frozenset(below), details=frozenset(details), details_name=hidden)
+
+
+def lay_out_measures(scores: Scores) -> Table:
+    """A row for each run, group, query and measure (what varies of them), a column for each mode; whole numbers are counts."""
+    modes = list(dict.fromkeys(row.mode for row in scores.rows))
+    lines: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for row in scores.rows:
+        share = is_share(row.measure) and row.mode != LABELS
+        cell = row.value if isinstance(row.value, int) else Number(row.value, share=share)
+        lines.setdefault((row.run, row.group, row.query_id or "all", row.measure), {})[row.mode] = cell
+    heads = (*HEADS, "measure")
+    shown = [part for part in range(4) if part in (0, 3) or len({key[part] for key in lines}) > 1]
+    columns = [Column(heads[part], label=True) for part in shown] + [Column(mode) for mode in modes]
+    rows = [[*(key[part] for part in shown), *(cells.get(mode) for mode in modes)] for key, cells in lines.items()]
+    return Table(columns, rows, scores.notes)
 
 
 def _places(rows: Sequence[Score]) -> list[Place]:

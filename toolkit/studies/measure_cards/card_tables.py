@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
-from toolkit.metrics.agreement import Agreement, Graded, agreement, orders
+from toolkit.metrics.agreement import Agreement, printed_agreement
 from toolkit.registry.published.paper_tables import graded, papers, reading
 from toolkit.studies.measure_cards.axioms import AXIOMS, MODES, Axiom, Counterexample, counterexamples, forms, held
 from toolkit.studies.measure_cards.evidence import evidence_tables
@@ -58,7 +58,7 @@ def agreement_table(name: str) -> Table:
 def _pairs(paper: str) -> list[Agreement]:
     """All pairs of a paper's measures; none where it has one alone."""
     try:
-        return agreement(orders((Graded(*row) for row in graded(paper)), registry.benchmark(paper).modes))
+        return printed_agreement(paper)
     except ToolkitError:
         return []
 
