@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError, from_os_error
 from toolkit.core.system.lazy_names import yaml
@@ -13,11 +12,6 @@ from toolkit.options import depth_option, docs_option, run_output, topics_option
 from toolkit.parsers import command, subcommands
 from toolkit.printing import make_runs, note, write_lines
 from toolkit.shell import guard
-
-if TYPE_CHECKING:
-    from toolkit.core.runs import Run
-    from toolkit.core.topics import Topic
-    from toolkit.files.formats import Problem
 
 FORMATS = ("trec", "json", "parquet", "mteb", "rank-llm")
 READ = ("trec", "json", "jsonl", "parquet", "csv", "msmarco", "tsv", "mteb", "rank-llm", "lz4", "pickle")
@@ -116,14 +110,14 @@ def run_verify(args: argparse.Namespace) -> int:
 
 def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
     """Print what is wrong with one file; its exit status."""
-    from toolkit.evaluation.run_checks import is_repaired, verify_run
+    from toolkit.evaluation.run_checks import is_repaired, repair_file, verify_run
     from toolkit.files.formats import lint_qrels
     from toolkit.files.runs.problems import found
     from toolkit.files.texts.lines import source_name
 
     try:
         if args.fix:
-            problems = _repair(path, is_qrels, args.fix)
+            problems = repair_file(path, args.fix, is_qrels=is_qrels)
         else:
             problems = lint_qrels(path) if is_qrels else verify_run(path, args.benchmark or "")
     except (ToolkitError, OSError) as error:
@@ -148,59 +142,12 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
-def _repair(path: str, is_qrels: bool, output: str) -> list[Problem]:
-    """Repair a file, a run with its record; the problems it has."""
-    from toolkit.core.system.files import is_stream
-    from toolkit.evaluation.run_checks import converted_record, is_repaired, repair_qrels, repair_run, write_converted_record
-    from toolkit.files.formats import read_run
-    from toolkit.files.provenance import Recorded
-
-    if is_qrels:
-        return repair_qrels(path, output)
-    record = converted_record(Recorded(path, None))  # it may be no run yet
-    problems = repair_run(path, output)
-    if is_repaired(problems) and not is_stream(output):
-        write_converted_record(record, read_run(output), output)
-    return problems
-
-
 def run_convert(args: argparse.Namespace) -> None:
-    from dataclasses import replace
-    from functools import partial
+    from toolkit.evaluation.run_checks import convert_run
 
-    from toolkit.evaluation.run_checks import converted_record, with_ids, write_converted_record
-    from toolkit.files.formats import FORMS, read_run, write_requests
-    from toolkit.files.provenance import read_recorded
-    from toolkit.files.runs.trec_runs import DEFAULT_TAG
-
-    recorded = read_recorded(args.run, partial(read_run, form=args.form))
-    run, record = recorded.content, converted_record(recorded)
-    run = replace(run, tag=args.tag or run.tag or record.get("tag") or DEFAULT_TAG)
-    if args.ids and not args.benchmark:
-        raise ToolkitError("--ids needs the benchmark whose ids they are", "name it: --benchmark ID")
-    if args.mode and not args.ids:
-        raise ToolkitError("--mode says which mode published ids are of", "name it with --ids tandem or --ids published")
-    if args.ids:
-        run = with_ids(run, args.ids, args.benchmark, args.mode or "")
-    if args.to == "rank-llm":
-        topics, contents = _texts(args, run)
-        write_requests(run, topics, args.output, contents=contents)
-    else:
-        FORMS[args.to].write(run, args.output)
-    write_converted_record(record, run, args.output)
+    given = {name: getattr(args, name) for name in ("form", "tag", "ids", "benchmark", "mode", "topics", "docs")}
+    run = convert_run(args.run, args.to, args.output, **given)
     note(f"{run.source}: {len(run):,} documents of {len(run.query_ids):,} queries written as {args.to}")
-
-
-def _texts(args: argparse.Namespace, run: Run) -> tuple[list[Topic], dict[str, str]]:
-    from toolkit.evaluation.run_checks import benchmark_texts, file_texts
-
-    if args.benchmark:
-        return benchmark_texts(args.benchmark, run)
-    if args.topics and args.docs:
-        return file_texts(args.topics, args.docs, run)
-    raise ToolkitError(
-        "rank_llm requests hold the texts of queries and documents", "name their source: --benchmark ID, or --topics T --docs D"
-    )
 
 
 def run_pool(args: argparse.Namespace) -> None:
@@ -209,11 +156,9 @@ def run_pool(args: argparse.Namespace) -> None:
 
     qrels = None
     if args.benchmark or args.qrels:
-        from toolkit.evaluation.scores.judgments import from_benchmark, from_files, modes_of_benchmark
-        from toolkit.evaluation.scores.run_inputs import as_sources
+        from toolkit.evaluation.scores.judgments import judged_by
 
-        sources = as_sources(args.qrels, modes_of_benchmark(args.benchmark)) if args.qrels else []
-        qrels = (from_benchmark(args.benchmark, sources) if args.benchmark else from_files(sources)).qrels
+        qrels = judged_by(args.benchmark, args.qrels).qrels
     step = Pool(depth=args.depth, size=args.size, qrels=qrels)
     make_runs(runs_job(step, args.run, output=args.output, tag=args.tag or "pool"), args)
 

@@ -3,6 +3,8 @@ then.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,50 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.system.files import is_stream
 from toolkit.core.topics import Topic
-from toolkit.files.provenance import Recorded, file_digest, part, write_record
+from toolkit.files.formats import FORMS, read_run, write_requests
+from toolkit.files.provenance import Recorded, file_digest, part, read_recorded, write_record
+from toolkit.files.runs.trec_runs import DEFAULT_TAG
 from toolkit.files.texts.corpus import corpus_files, read_corpus
+
+
+def convert_run(
+    path: str | Path,
+    to: str,
+    output: str | Path,
+    *,
+    form: str = "",
+    tag: str | None = None,
+    ids: str | None = None,
+    benchmark: str | None = None,
+    mode: str | None = None,
+    topics: Sequence[str] = (),
+    docs: str | None = None,
+) -> Run:
+    """Write a run in another form, with its record; the run as it was written.
+
+    form       that it has, where its content fits two
+    ids, mode  see `with_ids`, of a benchmark
+    topics, docs  where texts come from that the form `rank-llm` has, in place of the benchmark's
+    """
+    recorded = read_recorded(path, partial(read_run, form=form))
+    run, record = recorded.content, converted_record(recorded)
+    run = replace(run, tag=tag or run.tag or record.get("tag") or DEFAULT_TAG)
+    if ids and not benchmark:
+        raise ToolkitError("--ids needs the benchmark whose ids they are", "name it: --benchmark ID")
+    if mode and not ids:
+        raise ToolkitError("--mode says which mode published ids are of", "name it with --ids tandem or --ids published")
+    if ids:
+        run = with_ids(run, ids, benchmark, mode or "")
+    if to == "rank-llm":
+        if not benchmark and not (topics and docs):
+            hint = "name their source: --benchmark ID, or --topics T --docs D"
+            raise ToolkitError("rank_llm requests hold the texts of queries and documents", hint)
+        asked, contents = benchmark_texts(benchmark, run) if benchmark else file_texts(topics, docs, run)
+        write_requests(run, asked, output, contents=contents)
+    else:
+        FORMS[to].write(run, output)
+    write_converted_record(record, run, output)
+    return run
 
 
 def benchmark_texts(name: str, run: Run) -> tuple[list[Topic], dict[str, str]]:

@@ -3,10 +3,24 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import is_stream, open_output
+from toolkit.evaluation.run_checks.convert import converted_record, write_converted_record
+from toolkit.files.formats import read_run
+from toolkit.files.provenance import Recorded
 from toolkit.files.runs.lint import Lines, examine_qrels, examine_run, judgment
 from toolkit.files.runs.problems import Problem, codes
 from toolkit.files.texts.lines import comments, read_bytes
+
+
+def repair_file(path: str | Path, output: str | Path, *, is_qrels: bool = False) -> list[Problem]:
+    """Write a repaired copy of a run, with its record, or of qrels where that is safe; the problems that the file has."""
+    if is_qrels:
+        return repair_qrels(path, output)
+    record = converted_record(Recorded(path, None))  # it may be no run yet
+    problems = repair_run(path, output)
+    if is_repaired(problems) and not is_stream(output):
+        write_converted_record(record, read_run(output), output)
+    return problems
 
 
 def repair_run(path: str | Path, output: str | Path) -> list[Problem]:
