@@ -7,6 +7,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run
+from toolkit.core.specs import SystemSpec
 from toolkit.core.system.progress import say
 from toolkit.datasets.recorded_topics import recorded_topics
 from toolkit.engine.answers import divide_answers
@@ -15,9 +16,13 @@ from toolkit.files.provenance import Output, Provenance, Recorded, topics_facts
 from toolkit.files.runs.conversion import each_of
 from toolkit.jobs.file_job import Job, Product
 from toolkit.models.checkpoints.local_checkpoints import check_usable
-from toolkit.models.judges import Judge, Plan, load_judge, read_shots
+from toolkit.models.judges import STANCE, SUPPORT, Judge, Plan, load_judge, read_shots
+from toolkit.models.judges.loading import judge_prompt
 from toolkit.registry import choose_system
+from toolkit.retrieval.judge.agreement import RANDOM
+from toolkit.retrieval.judge.corrected_measures import Corrected, check_labelled, correct, measures_within
 from toolkit.retrieval.judge.judging import Judged, Row, Stances, judge_run, pool, rows_of, sides_of, stances, write_stances
+from toolkit.retrieval.judge.labelled import read_labels
 from toolkit.retrieval.steps import Tools, given_topics, recorded_run
 from toolkit.retrieval.texts import downloads, texts_from
 
@@ -103,10 +108,33 @@ class JudgeJob(AskingJob[Judged]):
         )
 
 
+class Correction:
+    """The measures of one run by a judge, to be corrected by people's labels: read and checked, nothing is judged yet.
+
+    people    a file with their qrels
+    measures  all that the depth allows, where none are named
+    """
+
+    def __init__(self, job: JudgeJob, people: str | Path, measures: Sequence[str] | None = None):
+        if len(job.runs) > 1:
+            raise ToolkitError("measures are corrected run by run", "name one run")
+        self.job, self.labelled = job, read_labels(people)
+        self.measures = measures_within(measures, job.depth)
+        check_labelled(job.runs[0], job.subtopics, self.labelled, self.measures)
+
+    def rows(self) -> list[Corrected]:
+        """Judge, and correct."""
+        job = self.job
+        qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
+        return correct(job.runs[0], qrels, self.labelled, self.measures)
+
+
 class StanceJob(AskingJob[Stances]):
     """Questions with two perspectives: which of them supports the claim?"""
 
     def __init__(self, topics: Any, judge: Judge, *, output: str | Path | None = None, metadata: str | Path | None = None):
+        if topics is None:
+            raise ToolkitError("no questions are named", "name them with --topics")
         self.topics, self.judge, self.output = given_topics(topics), judge, Output.at(output, metadata)
 
     def plan(self) -> list[str]:
@@ -133,21 +161,54 @@ class StanceJob(AskingJob[Stances]):
         )
 
 
+TASKS = {"support": SUPPORT, "stance": STANCE}
+
+
 def judge_of(
-    name: Any, *, systems: Sequence[str | Path] = (), recipe: str | None = None, shots: str | None = None, **how: Any
+    name: Any,
+    *,
+    systems: Sequence[str | Path] = (),
+    recipe: str | None = None,
+    shots: str | None = None,
+    task: str = "support",
+    **how: Any,
 ) -> Judge:
     """The judge of a name (an entry of the registry, a folder, a Hugging Face id), or of an object.
 
-    shots  a file with labelled examples; `how`: what `toolkit.models.judges.load_judge` takes (None is not given)
+    shots  a file with labelled examples; `task`: one of `TASKS`; `how`: what `toolkit.models.judges.load_judge` takes beside
+           it (None is not given)
 
     Raises ToolkitError for what cannot be used, before anything is loaded.
     """
+    if name in (None, RANDOM):
+        hint = "--judge NAME; `tandem systems list --kind judge` names them"
+        raise ToolkitError("no judge is named" if name is None else "guesses are only for --score", hint)
     spec = choose_system(name, files=systems, recipe=recipe, kind="judge")
     given = {option: value for option, value in how.items() if value is not None}
     check_counts(batch_size=given.get("batch_size"))
     trust = bool(given.get("trust_remote_code"))
     check_usable(spec, loader=given.get("loader"), device=given.get("device"), trust_remote_code=trust)
-    return load_judge(spec, shots=read_shots(shots) if shots else (), **given)
+    return load_judge(spec, task=TASKS[task], shots=read_shots(shots) if shots else (), **given)
+
+
+def prompt_shown(
+    name: str | None,
+    *,
+    systems: Sequence[str | Path] = (),
+    recipe: str | None = None,
+    shots: str | None = None,
+    task: str = "support",
+    prompt: str | None = None,
+    prompts: str | None = None,
+) -> str:
+    """The prompt that a judge would be sent, the task's own where no judge is named; ToolkitError for one that reads none."""
+    examples = read_shots(shots) if shots else ()
+    spec = choose_system(name, files=systems, recipe=recipe, kind="judge") if name else SystemSpec("any", "", "judge")
+    chosen = judge_prompt(spec, task=TASKS[task], prompt=prompt, prompts=prompts, shots=examples)
+    if chosen is None:
+        hint = "only judges that are language models have a prompt"
+        raise ToolkitError(f"{spec.name} is a classifier: it is sent no prompt", hint)
+    return f"{chosen.name} (sha256 {chosen.sha256})\n\n{chosen.show()}"
 
 
 def planned(judge: Judge, plan: Plan) -> str:

@@ -1,6 +1,6 @@
 """How far a judge agrees with people, or with another judge: accuracy, precision, recall, F1, Cohen's kappa."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import say
+from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.core.templates import doc_input
 from toolkit.metrics.inference import Cores, estimate
 from toolkit.models.judges import Judge, Pair
@@ -141,6 +142,18 @@ def score_labels(labels: Labels, reference: Labels) -> list[Scored]:
     of_shared = [key for key, _ in shared]
     own = agreement([ours[key] for key in of_shared], values, _questions(of_shared))
     return [Scored(labels.source, own), Scored(RANDOM, expectations(values))]
+
+
+def lay_out(rows: Sequence[Scored]) -> Table:
+    """A row for each that judged."""
+    return fractions(("judge", *Agreement._fields), ((row.judge, *row.agreement) for row in rows))
+
+
+def fractions(heads: Sequence[str], rows: Iterable[tuple]) -> Table:
+    """Numbers of a judge: every float is a fraction, NaN or None where there is none."""
+    cells = [[Number(cell, share=True) if isinstance(cell, float) else cell for cell in row] for row in rows]
+    cells = [["-" if cell is None else cell for cell in row] for row in cells]
+    return Table([Column(head, label=not place) for place, head in enumerate(heads)], cells)
 
 
 def _questions(keys: Sequence[Key]) -> list[str]:

@@ -9,6 +9,8 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
+from toolkit.core.tables.aligned_table import Table
+from toolkit.retrieval.judge.agreement import fractions
 from toolkit.retrieval.judge.labelled import Labels
 from toolkit.retrieval.judge.prediction_powered import Estimate, corrected_mean
 
@@ -30,6 +32,21 @@ def parse_measures(names: Sequence[str]) -> list[tuple[str, int]]:
     if unknown := [name for name in names if not FORM.fullmatch(name)]:
         raise ToolkitError(f"no measure {unknown[0]!r} that can be corrected", "MRecall@k and PerspectiveP@k")
     return [(match[1], int(match[2])) for match in map(FORM.fullmatch, names)]
+
+
+def measures_within(names: Sequence[str] | None, depth: int) -> list[str]:
+    """The measures named, else all of `MEASURES` that this depth allows; ToolkitError for one that needs more."""
+    chosen = names or [name for name in MEASURES if parse_measures([name])[0][1] <= depth]
+    for name, (_, k) in zip(chosen, parse_measures(chosen), strict=True):
+        if k > depth:
+            raise ToolkitError(f"{name} needs the best {k} documents judged, and --depth is {depth}", f"--depth {k}")
+    return list(chosen)
+
+
+def lay_out(rows: Sequence[Corrected]) -> Table:
+    """A row a measure."""
+    heads = ("measure", "judged", "corrected", "low", "high", "labelled questions")
+    return fractions(heads, ((row.measure, row.judged, *row.corrected, row.labelled) for row in rows))
 
 
 def correct(run: Run, qrels: Qrels, labelled: Labels, measures: Sequence[str] = MEASURES) -> list[Corrected]:

@@ -195,6 +195,10 @@ class Stances(NamedTuple):
     unclear: int
     unjudged: int
 
+    def __str__(self) -> str:
+        left_out = f"{self.others:,} without two perspectives, {self.unclear:,} unclear, {self.unjudged:,} unjudged"
+        return f"{len(self.supporting):,} questions; left out: {left_out}"
+
 
 def stances(topics: Sequence[Topic], judge: Judge) -> Stances:
     """Ask of each question with two perspectives which one supports: both are shown, in the order of the file.
