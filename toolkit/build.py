@@ -6,7 +6,6 @@ import sys
 from typing import Any
 
 from toolkit.construction.kinds import KINDS
-from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT, ENGINE
 from toolkit.model_options import endpoint_options, engine_options, model_options, prompts_option
 from toolkit.options import build_argument, dry_run_option, reviewed_step_option, table_options
@@ -32,7 +31,8 @@ MODEL = ("device", "precision", "batch_size", "trust_remote_code")
 
 
 def parser() -> argparse.ArgumentParser:
-    made = command("build", __doc__, f"kinds:\n{_kinds()}\n\n{EXAMPLES}")
+    kinds = "\n".join(f"  {name:<12}{text}" for name, text in KINDS.items())
+    made = command("build", __doc__, f"kinds:\n{kinds}\n\n{EXAMPLES}")
     add = subcommands(made)
     sub = add("new", "write the build.yaml of a kind into a folder, with comments", run_new)
     sub.add_argument("kind", metavar="KIND", help=f"what is built: {', '.join(KINDS)}")
@@ -117,10 +117,8 @@ def run_run(args: argparse.Namespace) -> None:
         note(f"{taken[0].parent}: {len(taken)} published prompts, which are sent from now on; remove them to send ours again")
     build = _build(args, args.prompts if args.dry_run else None)
     if args.dry_run:
-        states = build.states()
-        last = build.config.step_number(args.step) + 1 if args.step else len(states)
-        write_lines(f"{state.step.name} ({state.step.about}): {state.state}" for state in states[:last])
-        return
+        states = build.states(args.step)
+        return write_lines(f"{state.step.name} ({state.step.about}): {state.state}" for state in states)
     build.run(args.step, **{name: getattr(args, name) for name in (*ENDPOINT, *ENGINE, *MODEL)})
 
 
@@ -168,15 +166,9 @@ def run_import(args: argparse.Namespace) -> None:
 
 
 def run_review_status(args: argparse.Namespace) -> None:
-    from toolkit.construction.review.review_rounds import review_of, reviewed_steps
-    from toolkit.construction.review.review_status import tables
+    from toolkit.construction.review.review_status import status_tables
 
-    build = _build(args)
-    steps = [args.step] if args.step else reviewed_steps(build)
-    if not steps:
-        hint = "a step of review in build.yaml, or `tandem build review export --form NAME` for any other step"
-        raise ToolkitError(f"nothing of {args.folder} is reviewed", hint)
-    write_tables([table for step in steps for table in tables(review_of(build, step))], args)
+    write_tables(status_tables(_build(args), args.step), args)
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -201,10 +193,6 @@ def _build(args: argparse.Namespace, prompts: str | None = None) -> Any:
     from toolkit.construction.build_folder import BuildFolder
 
     return BuildFolder(args.folder, prompts)
-
-
-def _kinds() -> str:
-    return "\n".join(f"  {name:<12}{text}" for name, text in KINDS.items())
 
 
 if __name__ == "__main__":

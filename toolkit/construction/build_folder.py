@@ -58,12 +58,12 @@ class BuildFolder:
             for number in range(first, last + 1):
                 if not self._state(number).is_done:
                     self._run(number, writers, executor)
-        return self.states()[: last + 1]
+        return self.states(step)
 
-    def states(self) -> list[StepState]:
-        """How far each step is; nothing is run, and no item is read."""
+    def states(self, last: str | None = None) -> list[StepState]:
+        """How far each step is, or each up to the last that is named; nothing is run, and no item is read."""
         states: list[StepState] = []
-        for number in range(len(self.config.steps)):
+        for number in range(self.config.step_number(last) + 1 if last else len(self.config.steps)):
             state = self._state(number)
             inputs = {*self._before(number), *state.step.reads}
             before = next((each for each in states if not each.is_done and each.step.name in inputs), None)

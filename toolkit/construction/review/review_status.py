@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolkit.construction.review.review_decisions import Decision, accepts, majority
 from toolkit.construction.review.review_forms import Question, Sheet
 from toolkit.construction.review.review_rounds import Review, review_of, reviewed_steps
+from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.retrieval.judge import rater_agreement
 from toolkit.retrieval.judge.prediction_powered import Estimate
@@ -42,6 +43,15 @@ def tables(review: Review) -> list[Table]:
         *made,
         *([disagreements_table(review)] if any(each.tied or each.disputed for each in review.decisions.values()) else []),
     ]
+
+
+def status_tables(build: BuildFolder, step: str | None = None) -> list[Table]:
+    """`tables` of a step, or of all that are reviewed; ToolkitError where none is."""
+    steps = [step] if step else reviewed_steps(build)
+    if not steps:
+        hint = "a step of review in build.yaml, or `tandem build review export --form NAME` for any other step"
+        raise ToolkitError(f"nothing of {build.path} is reviewed", hint)
+    return [table for each in steps for table in tables(review_of(build, each))]
 
 
 def agreement_rows(build: BuildFolder, steps: Sequence[str] = ()) -> list[dict[str, Any]]:
