@@ -106,6 +106,13 @@ def test_a_weight_that_the_model_has_no_place_for_is_named(made, tmp_path, syste
         assert message.endswith(f"({name})")
 
 
+def test_a_weight_of_another_shape_is_named_where_a_library_loads_it(tmp_path):
+    folder = tiny.tiny_colbert(tmp_path / "late", **SIZES)
+    weights = changed(weights_of(folder), "bert.encoder.layer.0.output.dense.bias", "reshaped")
+    message = refused(load_encoder, tiny.tiny_spec(with_weights(folder, weights, tmp_path / "x"), "multivector"))
+    assert message.endswith("in other shapes than BertModel (encoder.layer.0.output.dense.bias: (64,), not (32,))")
+
+
 def test_heads_and_tables_that_an_encoder_does_not_compute_with_are_spare(made, tmp_path):
     import torch
 

@@ -46,7 +46,8 @@ def load_model(
     sentence_transformers = library("sentence_transformers", spec.name, "dense")
     # what it warns of (truncated queries, layouts it converts) is counted and checked here
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    options = {"use_safetensors": True, "dtype": dtype}
+    # where no other code takes part, weights of other shapes are named below, and not used
+    options = {"use_safetensors": True, "dtype": dtype, "ignore_mismatched_sizes": not trust_remote_code}
     with checkpoints.explained(spec, folder):
         model = getattr(sentence_transformers, kind)(
             str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=options
