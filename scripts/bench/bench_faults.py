@@ -88,12 +88,12 @@ def arguments() -> argparse.Namespace:
 TRIES = {
     "kills": 42,
     "inputs": 2_100,
-    "archives": 172,
+    "archives": 171,
     "endpoint": 177,
     "addresses": 306,
-    "trust": 675,
+    "trust": 673,
     "checkpoints": 396,
-    "identity": 462,
+    "identity": 454,
     "concurrency": 128,
 }
 
