@@ -100,6 +100,24 @@ def find(name: str | Path | Benchmark, *, at_hand: bool = True) -> Selection | N
     return _find_in_folder(name)
 
 
+def selected(name: str, *, at_hand: bool = True) -> Selection:
+    """What `find` finds; ToolkitError, with the nearest known name, where that is nothing."""
+    selection = find(name, at_hand=at_hand)
+    if selection is None:
+        known = f"known: {', '.join(registry.benchmarks())}"
+        problems = list(map(str, registry.unread("benchmarks")))
+        raise ToolkitError(f"no benchmark {name!r}", f"{did_you_mean(name, part_names())}{known}", problems=problems)
+    return selection
+
+
+def selected_whole(name: str) -> Selection:
+    """The same on this machine or not, and of a benchmark's own name all of its groups."""
+    selection = selected(name, at_hand=False)
+    if name != selection.benchmark:
+        return selection
+    return replace(selection, groups=tuple(group["name"] for group in registry.benchmark(name).groups))
+
+
 def _find_in_folder(name: str) -> Selection | None:
     """What of the benchmark in a folder a name means (`mine`, `mine/pos`, `mine-length`); None without such a folder."""
     known = folder_and_part(name)

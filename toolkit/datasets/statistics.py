@@ -11,8 +11,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit import registry
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.core.topics import Topic
-from toolkit.datasets.benchmark import Benchmark
+from toolkit.datasets.benchmark import Benchmark, load
+from toolkit.datasets.names import Selection
 from toolkit.registry.published import Printed, statistics
 
 if TYPE_CHECKING:
@@ -88,6 +90,37 @@ def own_statistics(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Row]
             for name, compute in STATISTICS.items():
                 if (value := compute(benchmark, (group,), mode)) is not None:
                     yield Row(" ".join(filter(None, (group, mode))), name, value)
+
+
+def statistics_table(selection: Selection) -> Table:
+    """Computed sizes beside those that the benchmark's paper prints; without a paper, sizes of each group on this machine."""
+    benchmark = load(selection.benchmark)
+    present = [group for group in selection.groups if benchmark.is_present(group)]
+    cells = []
+    for row in list(printed_statistics(benchmark, selection.groups, present)) or own_statistics(benchmark, present):
+        printed, remark = ("", "") if row.printed is None else (row.printed.value, _remark(row))
+        cells.append((row.place, row.statistic, _cell(printed), _cell(shown(row.value)), remark))
+    labels = (Column("place", label=True), Column("statistic", label=True))
+    return Table((*labels, Column("printed"), Column("computed"), Column("note", prose=True)), cells)
+
+
+def _cell(text: object) -> Cell:
+    """A statistic as it is printed; sorted by its value."""
+    try:
+        return Number(float(text), text=str(text))
+    except ValueError:
+        return str(text)
+
+
+def _remark(row: Row) -> str:
+    """What is to be known of a computed statistic beside the printed one."""
+    marks = {
+        "not on this machine": row.value is None,
+        "DIFFERENT": bool(row.problem),
+        f"approximate: {row.printed.approximate}": bool(row.printed.approximate),
+        f"inconsistent: {row.printed.inconsistent}": bool(row.printed.inconsistent),
+    }
+    return "; ".join(mark for mark, holds in marks.items() if holds)
 
 
 def _topics(benchmark: Benchmark, groups: Sequence[str], mode: str) -> list[Topic]:

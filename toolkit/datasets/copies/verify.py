@@ -1,12 +1,13 @@
 """Whether what is on this machine of a benchmark is what it should be."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.resources import shipped
+from toolkit.core.tables.aligned_table import Column, Table
 from toolkit.datasets.benchmark import Benchmark
 from toolkit.datasets.copies import local_copies
 from toolkit.datasets.export import write_topics_and_qrels
@@ -45,6 +46,12 @@ def verify(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
                     yield Finding(name, "totals over all modes", _differences(totals(part), row["totals"]))
                 yield from (Finding(name, check, problem) for check, problem in benchmark.checks(name))
     yield from _table(benchmark, sound)
+
+
+def findings_table(findings: Iterable[Finding]) -> Table:
+    """A row a check."""
+    columns = (Column("group", label=True), Column("check", label=True), Column("outcome", prose=True))
+    return Table(columns, [(finding.group, finding.check, finding.problem or "OK") for finding in findings])
 
 
 def _files(benchmark: Benchmark, group: str) -> Iterator[Finding]:

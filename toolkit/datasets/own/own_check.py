@@ -48,6 +48,14 @@ class Checked:
         """What is wrong."""
         return [remark for remark in self.remarks if not remark.is_warning]
 
+    @property
+    def sizes(self) -> str:
+        """What there is: `1 core query, 20 documents`."""
+        one = {"core queries": "core query", "queries": "query"}
+        counted = {what: number for what, number in self.counts.items() if number}
+        named = (f"{n:,} {what if n != 1 else one.get(what, what.removesuffix('s'))}" for what, n in counted.items())
+        return ", ".join(named) or "empty"
+
 
 @dataclass
 class _Documents:
@@ -66,6 +74,8 @@ def check_folder(path: str | Path, *, smallest: float = SMALLEST, parse: Callabl
 
     Raises ToolkitError where there is no folder, or no `benchmark.yaml` in it.
     """
+    if smallest <= 0:
+        raise ToolkitError(f"--smallest {smallest:g} is no difference", "a number above 0, as in 0.1")
     own = open_folder(path)
     qrels, candidates = own.qrels, own.candidates
     remarks = Remarks(own.remarks)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, check_counts
@@ -17,15 +17,24 @@ from toolkit.datasets.recorded_topics import recorded_topics
 from toolkit.files.provenance import read_recorded
 from toolkit.files.runs.conversion import read_run
 
-Texts = Callable[[str, Sequence[str]], Mapping[str, Doc]]  # group, document ids -> documents
+
+class Texts(Protocol):
+    """The documents of one group of topics."""
+
+    def find(self, ids: Sequence[str], /) -> Mapping[str, Doc]:
+        """Document id -> document."""
 
 
 def from_runs(
-    paths: Sequence[str | Path], texts: Callable[[TopicSet], Texts], *, topics: TopicSet | None = None, depth: int = DEPTH
+    paths: Sequence[str | Path],
+    texts: Callable[[TopicSet], Callable[[str], Texts]],
+    *,
+    topics: TopicSet | None = None,
+    depth: int = DEPTH,
 ) -> tuple[Content, Modes]:
     """What the runs found, and the modes that their queries have.
 
-    texts   gives the documents of topics' groups by their ids
+    texts   where the documents of topics' groups are
     topics  that the runs were made with; those that their records name, where none are given
     depth   documents of each query and run that are pooled, round by round; they are the corpus
 
@@ -47,7 +56,7 @@ def from_runs(
     read = texts(asked)
     for part in asked.parts:
         wanted = list(dict.fromkeys(doc_id for topic in part.topics for doc_id in pools.get(topic.query_id, ())))
-        docs |= read(part.group, wanted) if wanted else {}
+        docs |= read(part.group).find(wanted) if wanted else {}
     rows = [row for part in asked.parts for row in _rows(part, modes, len(asked.parts) > 1)]
     return Content(docs.values(), rows, _judged(asked, modes, pools)), modes
 

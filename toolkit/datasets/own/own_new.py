@@ -155,6 +155,12 @@ def example(modes: Modes) -> Content:
     return Content(EXAMPLE_DOCS, [row], judged)
 
 
+def content_of(modes: Sequence[tuple[str, str]] | None, beir: Path | None = None, split: str = "") -> tuple[Content, Modes]:
+    """An example or, of a folder in BEIR's layout, what `from_beir` takes; and its modes, those declared or the usual ones."""
+    declared = Modes.declared(dict(modes), "--modes") if modes is not None else Modes() if beir else MODES
+    return from_beir(beir, declared, split) if beir else example(declared), declared
+
+
 def from_beir(source: Path, modes: Modes, split: str = "") -> Content:
     """The corpus, queries and qrels of a folder in BEIR's layout; judgments are those of the base mode.
 

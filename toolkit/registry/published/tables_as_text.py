@@ -7,8 +7,9 @@ from typing import Any
 
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.core.tables.tabular import to_csv, to_json
-from toolkit.registry.published.claims import Claim
-from toolkit.registry.published.paper_tables import Cell
+from toolkit.registry.published import kind_means
+from toolkit.registry.published.claims import Claim, outcomes
+from toolkit.registry.published.paper_tables import Cell, cells_of
 
 COLUMNS = (
     "table",
@@ -25,6 +26,24 @@ COLUMNS = (
     "inconsistent",
 )
 WIDEST = 200  # characters of the heads that stand beside each other
+
+
+def printed_tables(
+    paper: str, table: str | None = None, system: str | None = None, *, means: bool = False, claims: bool = False
+) -> tuple[list[Table], dict[str, Callable[[], str]]]:
+    """What a paper prints, or of it one table, one system, and what makes the forms for programs.
+
+    means   instead the mean of each kind of systems
+    claims  instead what the paper claims, and whether it holds
+    """
+    if means:
+        found = kind_means.printed_means(paper, table)
+        return [kind_means.lay_out(found)], kind_means.long_forms(found)
+    cells = cells_of(paper, table, system)
+    if claims:
+        decided = outcomes(paper, cells)
+        return [lay_out_claims(decided)], claim_forms(decided)
+    return lay_out(cells), long_forms(cells)
 
 
 def lay_out(cells: Sequence[Cell]) -> list[Table]:
