@@ -7,12 +7,3 @@ What the commands do is one call each in `tandem_ir`: `import tandem_ir as tande
 """
 
 __version__ = "0.1.0"
-
-# what was here before, and what takes its place
-_SUCCESSORS = {"evaluate": "tandem_ir.evaluate", "make_run": "tandem_ir.search"}
-
-
-def __getattr__(name: str):
-    if name in _SUCCESSORS:
-        raise AttributeError(f"toolkit.{name} is gone: call {_SUCCESSORS[name]}")
-    raise AttributeError(f"module 'toolkit' has no attribute {name!r}")

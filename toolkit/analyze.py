@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 from typing import Any
 
-from toolkit.evaluation import analyses
-from toolkit.judging_options import benchmark_option, by_query_option, measure_option, mode_option, qrels_option, seed_option
+from toolkit.judging_options import (
+    benchmark_option,
+    by_query_option,
+    judged_options,
+    measure_option,
+    mode_option,
+    qrels_option,
+    seed_option,
+)
 from toolkit.model_options import endpoint_options, systems_option, trust_python_option
 from toolkit.options import depth_option, table_options, topics_option
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import write_tables
 from toolkit.shell import guard
 
@@ -21,32 +29,20 @@ SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 def parser() -> argparse.ArgumentParser:
     made = command("analyze", __doc__)
     add = subcommands(made)
-    for name, (options, function) in SUBCOMMANDS.items():
-        sub = add(name, options.__doc__, run)
+    for subcommand, options in SUBCOMMANDS.items():
+        sub = add(subcommand, options.__doc__, run)
         common = set(sub.names())
         options(sub)
-        sub.set_defaults(function=function, own=[name for name in sub.names() if name not in common])
+        sub.set_defaults(own=[name for name in sub.names() if name not in common])
         table_options(sub)
     return made
 
 
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
-
-
 def run(args: argparse.Namespace) -> None:
     """Show what the analysis of a subcommand makes of its own options, which are called as the parameters are."""
-    make = getattr(analyses, args.function)
-    tables, forms = make(**{name: getattr(args, name) for name in args.own})
+    analysis = import_module(f"toolkit.evaluation.analyses.{args.subcommand}")
+    tables, forms = analysis.tables(**{name: getattr(args, name) for name in args.own})
     write_tables(tables, args, forms=forms)
-
-
-def judged_options(sub: argparse.ArgumentParser, benchmark: str | None = BENCHMARK) -> None:
-    """`--benchmark`, or `--qrels` with their `--modes`: what judges the runs."""
-    against = sub.add_mutually_exclusive_group(required=benchmark is None)
-    benchmark_option(against, benchmark)
-    qrels_option(against)
-    mode_option(sub)
 
 
 def perspective_options(sub: argparse.ArgumentParser) -> None:
@@ -73,7 +69,7 @@ def order_options(sub: argparse.ArgumentParser) -> None:
     """compare instruction first with query first: nDCG, Robustness, paired differences"""
     sub.add_argument("first", metavar="RUN_INSTRUCTION_FIRST", help="run of the queries as the benchmark has them")
     sub.add_argument("second", metavar="RUN_QUERY_FIRST", help="run of the same queries in the other order")
-    judged_options(sub)
+    judged_options(sub, BENCHMARK)
     cutoff_option(sub, 10)
     by_query_option(sub)
 
@@ -82,7 +78,7 @@ def paraphrase_options(sub: argparse.ArgumentParser) -> None:
     """compare instructions with paraphrases of them: spread and worst case of nDCG"""
     sub.add_argument("run", metavar="RUN", help="run of the instructions")
     sub.add_argument("reworded", metavar="PARAPHRASE_RUN", help="run of their paraphrases")
-    judged_options(sub)
+    judged_options(sub, BENCHMARK)
     sub.add_argument("--paraphrase-qrels", metavar="QRELS", help="with --qrels: qrels files of the paraphrases", **SEVERAL)
     cutoff_option(sub, 10)
     by_query_option(sub)
@@ -94,7 +90,7 @@ def overlap_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--filter-run", required=True, metavar="F", help="the lexical run")
     text = "how many of its best documents of each query count (default: 10)"
     sub.add_argument("--filter-depth", type=int, default=10, metavar="N", help=text)
-    judged_options(sub)
+    judged_options(sub, BENCHMARK)
     cutoff_option(sub, 10)
     seed_option(sub)
 
@@ -147,13 +143,13 @@ def crosslingual_options(sub: argparse.ArgumentParser) -> None:
 def agreement_options(sub: argparse.ArgumentParser) -> None:
     """compare how measures order runs: Kendall's tau-b, also with the gold document's movement"""
     sub.add_argument("runs", nargs="+", metavar="RUN", help="runs, two at least")
-    judged_options(sub, None)
+    judged_options(sub, required=True)
     measure_option(sub)
 
 
 def power_options(sub: argparse.ArgumentParser) -> None:
     """find the smallest difference that a benchmark shows, and how many core queries others need"""
-    judged_options(sub, None)
+    judged_options(sub, required=True)
     runs = "run files of systems like yours, two or more: differences between them are drawn (default: the registered runs)"
     sub.add_argument("--run", dest="runs", metavar="RUN", default=[], help=runs, **SEVERAL)
     measure_option(sub)
@@ -163,18 +159,18 @@ def power_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--power", dest="share", type=float, default=0.8, metavar="P", help=share)
 
 
-# name -> its options, under its line of help, and its function in `toolkit.evaluation.analyses`
+# name of the subcommand, and of its module in `toolkit.evaluation.analyses` -> its options, under its line of help
 SUBCOMMANDS = {
-    "order": (order_options, "order_tables"),
-    "paraphrase": (paraphrase_options, "paraphrase_tables"),
-    "overlap": (overlap_options, "overlap_tables"),
-    "diversity": (diversity_options, "diversity_tables"),
-    "dimensions": (dimension_options, "dimension_tables"),
-    "coverage": (coverage_options, "coverage_tables"),
-    "stance": (stance_options, "stance_tables"),
-    "crosslingual": (crosslingual_options, "crosslingual_tables"),
-    "measures": (agreement_options, "agreement_tables"),
-    "power": (power_options, "power_tables"),
+    "order": order_options,
+    "paraphrase": paraphrase_options,
+    "overlap": overlap_options,
+    "diversity": diversity_options,
+    "dimensions": dimension_options,
+    "coverage": coverage_options,
+    "stance": stance_options,
+    "crosslingual": crosslingual_options,
+    "measures": agreement_options,
+    "power": power_options,
 }
 
 

@@ -11,7 +11,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.judging_options import ids_option, mode_option
 from toolkit.options import depth_option, table_options, text_options, topics_option
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import note, write_lines, write_tables
 from toolkit.shell import guard
 
@@ -80,10 +80,6 @@ def parser() -> argparse.ArgumentParser:
     instead.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
     table_options(published_parser, numbers=False)
     return result
-
-
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
 
 
 def list_all(args: argparse.Namespace) -> None:

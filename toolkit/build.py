@@ -9,7 +9,7 @@ from toolkit.construction.kinds import KINDS
 from toolkit.core.specs import ENDPOINT, ENGINE
 from toolkit.model_options import endpoint_options, engine_options, model_options, prompts_option
 from toolkit.options import build_argument, dry_run_option, reviewed_step_option, table_options
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import note, write_lines, write_tables
 from toolkit.shell import guard
 
@@ -96,10 +96,6 @@ def _check_options(sub: argparse.ArgumentParser) -> None:
     near.add_argument("--dense", action="store_true", help="also paraphrases, by the vectors of all-minilm-l6-v2")
     near.add_argument("--cosine", type=float, default=0.9, metavar="X", help="the least cosine of these (default: 0.9)")
     table_options(sub)
-
-
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
 
 
 def run_new(args: argparse.Namespace) -> None:

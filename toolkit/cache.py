@@ -14,7 +14,7 @@ from toolkit.core.system.files import TEMPORARY, remove_left
 from toolkit.core.system.home import home
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.options import dry_run_option, table_options
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import note, write_tables
 from toolkit.registry.loader import did_you_mean
 from toolkit.shell import guard
@@ -110,10 +110,6 @@ def parser() -> argparse.ArgumentParser:
     remove_parser.add_argument("names", metavar="NAME", nargs="+", help="an entry, as in `list`")
     dry_run_option(remove_parser)
     return result
-
-
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
 
 
 def list_all(args: argparse.Namespace) -> None:

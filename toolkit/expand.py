@@ -27,7 +27,7 @@ from toolkit.model_options import (
     systems_option,
 )
 from toolkit.options import depth_option, dry_run_option, hits_option, index_option, run_output, threads_option, topics_option
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import make, make_runs, note, write_lines
 from toolkit.shell import guard
 
@@ -112,10 +112,6 @@ def merge_options(sub: argparse.ArgumentParser) -> None:
         help="default: trec; json, {question: [document, ...]}, with --keep-duplicates: such a list is no valid TREC run",
     )
     run_output(sub, required=True)
-
-
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
 
 
 def run_topics(args: argparse.Namespace) -> None:

@@ -60,6 +60,14 @@ def qrels_option(group: argparse._ActionsContainer) -> None:
     group.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help=text)
 
 
+def judged_options(parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = False) -> None:
+    """`--benchmark`, or `--qrels` with their `--modes`: what judges runs. default: the benchmark that is taken without them."""
+    against = parser.add_mutually_exclusive_group(required=required)
+    benchmark_option(against, default)
+    qrels_option(against)
+    mode_option(parser)
+
+
 def measure_option(group: argparse._ActionsContainer) -> None:
     """`-m`, `--measure`: a list in `measures`, or None."""
     several = {"dest": "measures", "nargs": "+", "action": "extend", "metavar": "MEASURE"}

@@ -13,9 +13,9 @@ import argparse
 import sys
 from typing import Any
 
-from toolkit.judging_options import benchmark_option, measure_option, mode_option, qrels_option, seed_option
+from toolkit.judging_options import judged_options, measure_option, seed_option
 from toolkit.options import table_options
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import write_tables
 from toolkit.shell import guard
 
@@ -40,7 +40,8 @@ def parser() -> argparse.ArgumentParser:
     table_options(references_parser)
     sensitivity_parser = add("sensitivity", "show what fewer digits, other ties and shorter lists change", sensitivity)
     sensitivity_parser.add_argument("runs", metavar="RUN", nargs="+", help="a run file")
-    _judged_options(sensitivity_parser)
+    judged_options(sensitivity_parser)
+    measure_option(sensitivity_parser)
     digits = "digits after the point that scores keep (default: 3)"
     sensitivity_parser.add_argument("--digits", type=int, choices=range(17), default=3, metavar="N", help=digits)
     depths = "documents of a list that are kept (default: 100 20 10)"
@@ -50,22 +51,11 @@ def parser() -> argparse.ArgumentParser:
     discrimination_parser = add("discrimination", summary, discrimination)
     runs = "a run file (default: the registered runs of the benchmark)"
     discrimination_parser.add_argument("runs", metavar="RUN", nargs="*", help=runs)
-    _judged_options(discrimination_parser)
+    judged_options(discrimination_parser)
+    measure_option(discrimination_parser)
     seed_option(discrimination_parser)
     table_options(discrimination_parser)
     return result
-
-
-def _judged_options(parser: argparse.ArgumentParser) -> None:
-    judged = parser.add_mutually_exclusive_group()
-    benchmark_option(judged)
-    qrels_option(judged)
-    mode_option(parser)
-    measure_option(parser)
-
-
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
 
 
 def list_all(args: argparse.Namespace) -> None:

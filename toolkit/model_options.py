@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit.options import with_default
-
-if TYPE_CHECKING:
-    pass
 
 
 def system_option(group: argparse._ActionsContainer, default: str = "", **how: Any) -> None:

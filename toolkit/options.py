@@ -6,12 +6,8 @@ Where a default is the command's own, its help says so in brackets at the end.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from toolkit import __version__
-
-if TYPE_CHECKING:
-    pass
 
 
 def common(parser: argparse.ArgumentParser) -> None:

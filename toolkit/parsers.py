@@ -86,7 +86,7 @@ def command(name: str, description: str, epilog: str = "") -> argparse.ArgumentP
 
 
 def subcommands(parser: argparse.ArgumentParser, dest: str = "subcommand") -> Callable[..., argparse.ArgumentParser]:
-    """`add(name, help, run)` makes the parser of a subcommand; `run(args)` is called by `guard`.
+    """`add(name, help, run)` makes the parser of a subcommand; `main` calls `run(args)`.
 
     dest  another name for those of a subcommand: `args.run_<dest>` is what they run
     """
@@ -101,3 +101,8 @@ def subcommands(parser: argparse.ArgumentParser, dest: str = "subcommand") -> Ca
         return sub
 
     return add
+
+
+def main(args: argparse.Namespace) -> int | None:
+    """Run the subcommand that is named: what a command with subcommands does."""
+    return args.run_subcommand(args)

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from toolkit.options import table_options
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import note, write_tables
 from toolkit.shell import guard
 
@@ -32,10 +32,6 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--to", metavar="DIR", help="the folder of the files, <name>.yaml each")
     table_options(sub, numbers=False, output=False)
     return made
-
-
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
 
 
 def run_prompts(args: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolkit.core.errors import ToolkitError
 from toolkit.model_options import trust_python_option
 from toolkit.options import table_options
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import note, write_lines, write_tables
 from toolkit.shell import guard
 
@@ -125,10 +125,6 @@ def _count(result: Result) -> str:
     compared = sum(not check.outcome for check in result.checks)
     checks = f"{len(result.checks) - compared} checks"
     return f"{checks}; {compared} published numbers beside ours, none of them expected" if compared else checks
-
-
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
 
 
 if __name__ == "__main__":

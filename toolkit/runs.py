@@ -9,7 +9,7 @@ from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError, from_os_error
 from toolkit.core.system.lazy_names import yaml
 from toolkit.judging_options import benchmark_option, ids_option, qrels_option
 from toolkit.options import depth_option, docs_option, run_output, topics_option
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import make_runs, note, write_lines
 from toolkit.shell import guard
 
@@ -161,10 +161,6 @@ def run_pool(args: argparse.Namespace) -> None:
         qrels = judged_by(args.benchmark, args.qrels).qrels
     step = Pool(depth=args.depth, size=args.size, qrels=qrels)
     make_runs(runs_job(step, args.run, output=args.output, tag=args.tag or "pool"), args)
-
-
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.system.terminal import width_of
 from toolkit.model_options import recipe_option, remote_code_option, systems_option, template_options
 from toolkit.options import docs_option, table_options, topics_option
-from toolkit.parsers import command, subcommands
+from toolkit.parsers import command, main, subcommands
 from toolkit.printing import note, write_lines, write_tables
 from toolkit.registry.loader import did_you_mean
 from toolkit.shell import guard
@@ -69,10 +69,6 @@ def parser() -> argparse.ArgumentParser:
     for group in (check_parser, fetch_parser, what):
         remote_code_option(group)
     return result
-
-
-def main(args: argparse.Namespace) -> int | None:
-    return args.run_subcommand(args)
 
 
 def list_all(args: argparse.Namespace) -> None:

@@ -50,15 +50,6 @@ def test_importing_loads_nothing_heavy():
     assert NOTHING_HEAVY.isdisjoint(loaded)
 
 
-def test_names_that_are_gone_say_what_takes_their_place():
-    import toolkit.evaluation
-
-    with pytest.raises(AttributeError, match=r"toolkit.make_run is gone: call tandem_ir.search"):
-        _ = toolkit.make_run
-    with pytest.raises(TypeError, match=r"toolkit.evaluation\(...\) is gone: call tandem_ir.evaluate"):
-        toolkit.evaluation({"q": {"d": 1.0}}, qrels=[("q", "d", 1)])
-
-
 @pytest.mark.parametrize("value", [5, [], [5], object()])
 def test_what_is_no_topics_is_one_line(value):
     with pytest.raises(tandem.ToolkitError):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from toolkit.core.scores import Scores
@@ -73,13 +71,3 @@ def evaluate(
     first = Baseline(baseline, Testing(primary=tuple(primary))) if isinstance(baseline, str) else baseline
     more = {"by_query": by_query, "by_type": by_type, "references": references, "intervals": intervals}
     return prepared.scores(measures, missing=missing or "worst", baseline=first, ori_unit=ori_unit, **more)
-
-
-class _Callable(ModuleType):
-    """The package could be called once."""
-
-    def __call__(self, *args, **options) -> Scores:
-        raise TypeError("toolkit.evaluation(...) is gone: call tandem_ir.evaluate(...)")
-
-
-sys.modules[__name__].__class__ = _Callable

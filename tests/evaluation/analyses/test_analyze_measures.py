@@ -9,7 +9,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.core.system.resources import shipped
-from toolkit.evaluation.scores.evaluation import Evaluation
+from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.files.formats import write_qrels, write_run
 from toolkit.registry import benchmark
@@ -39,7 +39,7 @@ RUNS = [run("far", ori=3, ins=1, rev=5), run("near", ori=3, ins=2, rev=3), run("
 
 
 def test_runs_that_follow_in_one_order_by_every_measure_agree():
-    rows, notes = Evaluation(tuple(RUNS), judged()).agreement()
+    rows, notes = agreement_of(RUNS, judged())
     assert {(row.first, row.second) for row in rows} >= {("nDCG@10 ins", "R_rev - R_ins"), ("WISE@20", "R_rev - R_ins")}
     found = {(row.first, row.second): row.tau for row in rows}
     # nDCG@10 with instruction by the rank of g: 1 > 2 > 4, as the movement
@@ -50,13 +50,13 @@ def test_runs_that_follow_in_one_order_by_every_measure_agree():
 
 
 def test_measures_can_be_named():
-    rows, _ = Evaluation(tuple(RUNS), judged()).agreement(["nDCG@1", "RR"])
+    rows, _ = agreement_of(RUNS, judged(), ["nDCG@1", "RR"])
     assert {row.first for row in rows} == {"nDCG@1 ins", "RR ins"}
 
 
 def test_one_run_has_nothing_to_agree_with():
     with pytest.raises(ToolkitError, match="systems 1, measures 3"):
-        Evaluation(tuple(RUNS[:1]), judged()).agreement()
+        agreement_of(RUNS[:1], judged())
 
 
 def test_as_a_command():
@@ -85,6 +85,6 @@ def test_qrels_say_which_modes_their_ids_carry(tmp_path):
     line += ["--qrels", tmp_path / "qrels.txt"]
     done = tandem(*line, "--modes", "plain=base", "pos=instructed", "neg=reversed", check=True)
     taus = [row["tau"] for row in json.loads(done.stdout)["rows"]]
-    assert taus == [row.tau for row in Evaluation(tuple(RUNS), judged()).agreement(WANTED)[0]] != []
+    assert taus == [row.tau for row in agreement_of(RUNS, judged(), WANTED)[0]] != []
     refused = tandem(*line[:-2], "--benchmark", "infosearch-mini", "--modes", "plain=base")
     assert refused.stderr.splitlines()[0] == "error: the modes of infosearch-mini are known"

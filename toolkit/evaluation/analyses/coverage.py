@@ -46,7 +46,7 @@ def coverage(runs: Sequence[Run], judgments: Judgments, *, depth: int = DEPTH, b
     return Scores(tuple(rows), tuple(_notes(runs, covered, judgments, depth)))
 
 
-def coverage_tables(
+def tables(
     runs: Sequence[str],
     benchmark: str | None = None,
     qrels: Sequence[str] | None = None,

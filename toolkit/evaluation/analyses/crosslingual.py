@@ -69,7 +69,7 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
     return Scores(tuple(_rows(name, *(_values(scores, shown) for scores in scores_of_settings), found)), tuple(notes))
 
 
-def crosslingual_tables(multi: str, cross: str, benchmark: str) -> Shown:
+def tables(multi: str, cross: str, benchmark: str) -> Shown:
     """`crosslingual` of two run files."""
     return shown(crosslingual(read_run(multi), read_run(cross), both_settings(benchmark)))
 

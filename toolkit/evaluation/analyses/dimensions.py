@@ -123,7 +123,7 @@ def dimensions(name: str, topics: Sequence[Topic], *, holds: Holds | None = None
     return Scores(tuple(rows), tuple(notes))
 
 
-def dimension_tables(
+def tables(
     benchmark: Sequence[str] | None = None,
     topics: Sequence[str] | None = None,
     judge: str | None = None,

@@ -70,7 +70,7 @@ def _pairs(instructions: Sequence[str]) -> list[float]:
     return [rouge_l(*pair) for pair in itertools.combinations([tokens(text) for text in instructions], 2)]
 
 
-def diversity_tables(benchmark: str | None = None, topics: Sequence[str] | None = None, *, by_query: bool = False) -> Shown:
+def tables(benchmark: str | None = None, topics: Sequence[str] | None = None, *, by_query: bool = False) -> Shown:
     """`diversity` of topics or, without them, a benchmark by name, and its histogram below: its columns would be too wide."""
     asked = resolve_topics(topics or benchmark)
     scores = diversity(asked.name, instruction_groups(asked.topics), by_query=by_query)

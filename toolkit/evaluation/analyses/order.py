@@ -47,7 +47,7 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by
     return Scores(tuple(rows), tuple(notes))
 
 
-def order_tables(
+def tables(
     first: str,
     second: str,
     benchmark: str | None = None,

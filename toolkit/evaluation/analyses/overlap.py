@@ -63,7 +63,7 @@ def overlap(
     return Scores(tuple(rows), tuple(notes))
 
 
-def overlap_tables(
+def tables(
     runs: Sequence[str],
     filter_run: str,
     filter_depth: int = 10,

@@ -65,7 +65,7 @@ def paraphrase(
     return Scores(tuple(rows), (*untested_note(measure, drop), *notes))
 
 
-def paraphrase_tables(
+def tables(
     run: str,
     reworded: str,
     benchmark: str | None = None,

@@ -109,7 +109,7 @@ def _median(numbers: Sequence[int | None]) -> int | None:
     return math.ceil(found) if math.isfinite(found) else None
 
 
-def power_tables(
+def tables(
     runs: Sequence[str],
     benchmark: str | None,
     qrels: Sequence[str] | None = None,

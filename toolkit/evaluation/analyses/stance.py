@@ -69,7 +69,7 @@ def stance(
     return Scores(tuple(rows), tuple(notes))
 
 
-def stance_tables(
+def tables(
     question: str,
     supporting: str | None = None,
     opposing: str | None = None,

@@ -13,7 +13,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE
 from toolkit.core.runs import Run
-from toolkit.core.scores import PAIRED, Change, Place, Scores
+from toolkit.core.scores import Change, Place, Scores
 from toolkit.core.tables.aligned_table import Table
 from toolkit.datasets.recorded_topics import recorded_benchmark
 from toolkit.evaluation.comparison.comparison import Baseline, against, untested
@@ -31,14 +31,10 @@ from toolkit.evaluation.scores.judgments import (
     in_modes_read,
     judged_by,
     modes_of_ids,
-    read_runs,
 )
 from toolkit.evaluation.scores.run_inputs import as_sources, load_each, load_runs
-from toolkit.evaluation.scores.score_output import Shown
 from toolkit.evaluation.scores.scoring import MeasureSet, score, score_references
 from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives
-from toolkit.metrics.agreement import Agreement, Graded, agreement, long_forms, orders
-from toolkit.metrics.agreement import lay_out as lay_out_agreement
 
 if TYPE_CHECKING:
     from toolkit.datasets import PublishedIds
@@ -127,16 +123,6 @@ class Evaluation:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
         return Scores(tuple(rows), tuple(notes), changes, found, own_intervals)
 
-    def agreement(self, measures: Sequence[str] | None = None) -> tuple[list[Agreement], tuple[str, ...]]:
-        """Kendall's tau-b between the orders of runs by each measure, over all groups, and what is to be said of the scores.
-
-        Where gold documents have a rank in the instructed and in the reversed mode, their mean movement is one of the orders.
-        Raises ToolkitError for fewer than two runs or measures.
-        """
-        scores = self.scores(measures)
-        graded = (Graded(row.run, row.measure, "" if row.mode == PAIRED else row.mode, row.value) for row in scores.overall())
-        return agreement(orders(graded, self.judgments.modes)), scores.notes
-
     def _check_references(self) -> None:
         if not self.has_references:
             modes = ", ".join(self.judgments.modes)
@@ -217,19 +203,6 @@ def prepare(
     for run in loaded:
         check(run, run.tag, judgments, every_mode=every_mode)
     return Evaluation(tuple(to_depth(run, depth) for run in loaded), judgments, published, benchmark)
-
-
-def agreement_tables(
-    runs: Sequence[str],
-    benchmark: str | None = None,
-    qrels: Sequence[str] | None = None,
-    modes: Declared = None,
-    measures: Sequence[str] | None = None,
-) -> Shown:
-    """How alike measures order run files (`Evaluation.agreement`), of the same tag or none by their files."""
-    judged = judged_by(benchmark, qrels, modes)
-    rows, notes = Evaluation(tuple(read_runs(runs, judged, apart=True)), judged).agreement(measures)
-    return [lay_out_agreement(rows, notes)], long_forms(rows, notes)
 
 
 def benchmark_of(runs: Any) -> str:

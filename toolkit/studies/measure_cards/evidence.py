@@ -10,6 +10,7 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.scores import OVERALL
 from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
 from toolkit.registry.measure_evidence import evidence, recorded
@@ -80,7 +81,7 @@ def _detectable(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, 
 
 def _agreement(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
     if len(given.runs) >= LEAST_RUNS:
-        rows = given.agreement(wanted)[0]
+        rows = agreement_of(given.runs, given.judgments, wanted)[0]
         yield from (row._asdict() for row in rows if row.first != row.second)
 
 
