@@ -24,7 +24,7 @@ from toolkit.models.lucene.jvm import check_installed
 from toolkit.registry import choose_system
 from toolkit.registry.system_kinds import loaded_by
 from toolkit.retrieval.encode import SHARD, encode_corpus, write_topics_vectors
-from toolkit.retrieval.encode.corpus import shards
+from toolkit.retrieval.encode.encoding import shards
 from toolkit.retrieval.encode.estimate import asked_of, estimate
 from toolkit.retrieval.index import build_dense_index, build_index, build_per_question, kind_for, named_corpus
 from toolkit.retrieval.index.build import check_output

@@ -16,7 +16,7 @@ from toolkit.engine import Executor
 from toolkit.files.formats.indexes import system_facts
 from toolkit.files.provenance import model_identity, versions
 from toolkit.models.vectors.late import HALF
-from toolkit.retrieval.encode.corpus import LIBRARIES, EncodeShards
+from toolkit.retrieval.encode.encoding import LIBRARIES, EncodeShards
 from toolkit.retrieval.index.shard_folder import compute
 
 

@@ -18,7 +18,7 @@ from toolkit.files.formats.indexes import system_facts, write_index_record
 from toolkit.files.store import new_folder
 from toolkit.files.texts.documents import Corpus, Counts
 from toolkit.retrieval.encode import encode_corpus
-from toolkit.retrieval.encode.corpus import say_truncated, shards
+from toolkit.retrieval.encode.encoding import say_truncated, shards
 from toolkit.retrieval.index.build import check_output, refuse_empty
 from toolkit.retrieval.index.dense import build_dense_index
 from toolkit.retrieval.index.encoded_documents import EncodeDocuments, encode_documents

@@ -1,4 +1,4 @@
-"""A corpus to vectors on disk, shard by shard: an interrupted encoding resumes at the next shard."""
+"""Documents and topics to vectors on disk; of a corpus shard by shard: an interrupted encoding resumes at the next one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from toolkit import __version__
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import progress, say
-from toolkit.core.templates import Input, doc_input
+from toolkit.core.templates import Input, doc_input, topic_input
+from toolkit.core.topics import Topic, topics_by_id
 from toolkit.engine import Executor, LocalExecutor, ModelWork
 from toolkit.files.formats.indexes import system_facts
 from toolkit.files.formats.vectors import Shard, VectorStore, write_shard
-from toolkit.files.provenance import command_line, model_identity, versions
+from toolkit.files.provenance import command_line, model_identity, topics_facts, versions
 from toolkit.files.store import lock_folder
 from toolkit.files.texts.documents import Corpus, Counts, content, is_empty
 
@@ -234,3 +235,37 @@ def _digest(docs: list[Doc]) -> str:
     for doc in docs:
         digest.update(hashlib.sha256(content(doc)).digest())
     return digest.hexdigest()
+
+
+def encode_topics(topics: Sequence[Topic], encoder: Encoder, spec: SystemSpec) -> tuple[list[str], np.ndarray]:
+    """(query ids, (n, d) float32), in the order of the topics. Raises ToolkitError where two topics have one id."""
+    ids = list(topics_by_id(topics))
+    with progress("encoding topics", len(topics), "topics") as advance:
+        return ids, encode_in_steps(encoder, [topic_input(spec.templates, topic) for topic in topics], "query", advance)
+
+
+def write_topics_vectors(
+    name: str,
+    topics: Sequence[Topic],
+    encoder: Encoder,
+    spec: SystemSpec,
+    folder: str | Path,
+) -> int:
+    """Encode topics into a folder of vectors, as `encode_corpus` does documents; how many there are.
+
+    Raises ToolkitError where the folder holds other vectors, of other topics among them, and where there are no topics.
+    """
+    if not topics:
+        raise ToolkitError(f"{name} has no topics", "check the file")
+    folder, facts = Path(folder), encoding_facts(spec, encoder, "query")
+    facts["topics"] = topics_facts(name, topics)
+    with lock_folder("vectors", folder):
+        store = VectorStore(folder, facts)
+        if not store.shards:
+            cut, lost = encoder.truncated["query"], encoder.lost
+            ids, vectors = encode_topics(topics, encoder, spec)
+            store.add(ids, vectors, facts["topics"]["sha256"], cut=encoder.truncated["query"] - cut, lost=encoder.lost - lost)
+        if not store.complete:
+            store.finish({"implementation": implementation(encoder)})
+    note_truncated(store.shards, "query")
+    return len(topics)
