@@ -88,7 +88,7 @@ def test_bugs_are_not_hidden():
 
 @pytest.mark.process
 def test_version_is_printed_by_every_command():
-    for argv in (["toolkit", "--version"], ["toolkit.engine.machine_check", "--version"]):
+    for argv in (["toolkit", "--version"], ["toolkit.doctor", "--version"]):
         done = subprocess.run([sys.executable, "-m", *argv], capture_output=True, text=True, check=True)
         assert done.stdout.startswith("tandem-ir ")
 
@@ -113,7 +113,8 @@ def test_a_command_that_has_loaded_arrow_ends_before_the_destructors_of_its_thre
     (tmp_path / name).write_text(
         "import ctypes, sys\n"
         "import pyarrow\n"
-        "from toolkit.shell import command, guard\n"
+        "from toolkit.parsers import command\n"
+        "from toolkit.shell import guard\n"
         "libc = ctypes.CDLL(None)\n"
         "libc.__cxa_atexit(libc.abort, None, None)\n"  # what a destructor does that fails
         "sys.exit(guard(lambda: command('x', 'x'), lambda args: print('done') or 1, []))\n"

@@ -1,13 +1,18 @@
 """The modes that benchmarks declare, found again in query ids of which nothing else is known."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
-from toolkit.core.qrels import Qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.registry.loader import entries
+
+if TYPE_CHECKING:  # it loads numpy, which completing a line does without
+    from toolkit.core.qrels import Qrels
 
 MOST = 6  # more endings than these are numbers or names, not modes
 
