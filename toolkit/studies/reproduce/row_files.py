@@ -209,8 +209,6 @@ class RowFiles:
 
     def _stances(self, row: Row) -> PlannedRun:
         """Which perspective supports, asked once for all systems and corpora."""
-        from toolkit.models.judges import STANCE as TASK
-
         part = row.part
 
         def outdated() -> str:
@@ -222,7 +220,7 @@ class RowFiles:
             from toolkit.jobs.judge_jobs import StanceJob, judge_of
 
             asking = self.asking_of(registry.system(part.stances))
-            judge = judge_of(part.stances, task=TASK, **self.models, **asking, **_prompt(row, part.stances))
+            judge = judge_of(part.stances, task="stance", **self.models, **asking, **_prompt(row, part.stances))
             return StanceJob(part.topics, judge, output=self.stances_path)
 
         return PlannedRun(part.topics, part.stances, self.stances_path, job, outdated=outdated)
