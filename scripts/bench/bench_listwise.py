@@ -21,7 +21,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.system.progress import set_quiet
 from toolkit.core.topics import Topic
-from toolkit.models.listwise import load_ranker
+from toolkit.models.rerankers.listwise_ranker import load_ranker
 from toolkit.registry import system
 from toolkit.retrieval.rerank.listwise import rerank_listwise
 

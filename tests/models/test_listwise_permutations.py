@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.models.listwise import Repairs, read_permutation
+from toolkit.models.rerankers.listwise_ranker import Repairs, read_permutation
 
 
 @pytest.mark.parametrize(

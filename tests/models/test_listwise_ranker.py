@@ -3,10 +3,10 @@ from endpoint import Script, serving, shown
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models.listwise import ListwiseRanker, load_ranker
-from toolkit.models.listwise.passages import Window, passage, plain
 from toolkit.models.llm import LLM, Answer, load_prompt
 from toolkit.models.llm.estimate import longest_that_fits
+from toolkit.models.rerankers.base import Window
+from toolkit.models.rerankers.listwise_ranker import ListwiseRanker, load_ranker, passage, plain
 
 
 class Fake:

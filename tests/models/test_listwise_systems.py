@@ -5,7 +5,7 @@ import pytest
 from toolkit import registry
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.models.listwise import load_ranker
+from toolkit.models.rerankers.listwise_ranker import load_ranker
 
 # name -> checkpoint, revision, loader, prompt, system turn
 LISTWISE = {

@@ -8,9 +8,9 @@ from tiny import llama_tokenizer, tiny_bert, tiny_decoder, tiny_spec
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.models.listwise import load_ranker
-from toolkit.models.listwise.passages import Window
 from toolkit.models.llm import AnswerCache, Request, load_llm
+from toolkit.models.rerankers.base import Window
+from toolkit.models.rerankers.listwise_ranker import load_ranker
 
 pytestmark = pytest.mark.model
 

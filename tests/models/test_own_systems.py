@@ -17,10 +17,10 @@ from toolkit.files.formats import read_run
 from toolkit.files.provenance import model_identity
 from toolkit.models.checkpoints.own_systems import load_own
 from toolkit.models.encoders import load_encoder
-from toolkit.models.listwise import load_ranker
-from toolkit.models.listwise.passages import Window
 from toolkit.models.llm import Request, load_llm
 from toolkit.models.rerankers import load_reranker
+from toolkit.models.rerankers.base import Window
+from toolkit.models.rerankers.listwise_ranker import load_ranker
 from toolkit.models.systems.contract import check_system
 from toolkit.registry import choose_system
 from toolkit.registry.loader import read_entries

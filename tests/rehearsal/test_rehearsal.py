@@ -18,7 +18,7 @@ KILLS = {
     "fetching data": ("infosearch", ["bm25"], "toolkit.files.store.download:fetch:8"),
     "fetching a checkpoint": ("instructir", ["colbertv2"], "toolkit.files.store.download:fetch:8"),
     "fetching an index": ("berds", ["bm25"], "toolkit.files.store.archives:unpack:1"),
-    "indexing documents": ("instructir", ["bm25"], "toolkit.models.lucene.multifield:index_fields:1"),
+    "indexing documents": ("instructir", ["bm25"], "toolkit.models.lucene.anserini_index:index_fields:1"),
     "indexing vectors": ("infosearch", ["e5-large-v2"], "toolkit.files.formats.indexes:write_index_record:3"),
     "encoding": ("infosearch", ["e5-large-v2"], "toolkit.files.formats.vectors:write_shard:4"),
     "searching": ("infosearch", ["e5-large-v2"], "toolkit.retrieval.search.per_query_search:search_per_query:3"),

@@ -12,7 +12,7 @@ from toolkit.core.system.python_names import importing
 from toolkit.core.templates import template_digest
 from toolkit.files.provenance.identity import model_identity
 from toolkit.models.judges import KIND, load_judge
-from toolkit.models.judges.judge_settings import Settings
+from toolkit.models.judges.judge import Settings
 from toolkit.models.llm import LLM, load_llm
 from toolkit.registry.choice import choose_system, known_systems
 from toolkit.registry.families import lineage

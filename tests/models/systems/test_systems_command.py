@@ -15,8 +15,8 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.tables.aligned_table import shown
 from toolkit.core.templates import template_digest
 from toolkit.core.topics import Topic
-from toolkit.models.listwise import ListwiseRanker
 from toolkit.models.llm import load_prompt
+from toolkit.models.rerankers.listwise_ranker import ListwiseRanker
 from toolkit.models.systems import explain
 from toolkit.models.systems.explain import around
 from toolkit.models.systems.system_facts import listing, overview, weights

@@ -9,7 +9,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run, ScoredDoc, join_runs
 from toolkit.core.specs import SystemSpec
 from toolkit.core.topics import Topic
-from toolkit.models.listwise import load_ranker
+from toolkit.models.rerankers.listwise_ranker import load_ranker
 from toolkit.retrieval.rerank.listwise import passage_text, plan_listwise, rerank_listwise, spans
 
 SPEC = SystemSpec(name="tiny", description="", kind="listwise", loader="endpoint", parameters={"model": "m"})

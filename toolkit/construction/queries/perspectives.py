@@ -31,8 +31,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input
 from toolkit.core.topics import Topic
 from toolkit.models.judges import Judge, Pair, load_judge
-from toolkit.models.judges.judge import Verdict
-from toolkit.models.judges.judge_settings import Settings
+from toolkit.models.judges.judge import Settings, Verdict
 from toolkit.models.judges.loading import DEFAULT_PROMPTS, KIND, SUPPORT
 from toolkit.registry.system_kinds import parameters_as
 

@@ -23,10 +23,9 @@ from toolkit.files.provenance import model_identity
 from toolkit.models.checkpoints.mteb_models import MtebModel
 from toolkit.models.checkpoints.remote_code import check_trust
 from toolkit.models.encoders.base import SIDES, check_finite
-from toolkit.models.listwise.passages import Window
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Request
-from toolkit.models.rerankers.base import Pair, Reranker
+from toolkit.models.rerankers.base import Pair, Reranker, Window
 
 
 class TextEncoder(Protocol):

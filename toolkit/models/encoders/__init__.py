@@ -34,7 +34,7 @@ def load_encoder(
     if spec.kind not in LOADERS:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which encodes nothing", f"these do: {', '.join(LOADERS)}")
     if spec.loader == "endpoint":
-        from toolkit.models.encoders.served import ServedEncoder
+        from toolkit.models.servers.served_models import ServedEncoder
 
         return ServedEncoder(spec, batch_size=batch_size, **asking)
     if asking:

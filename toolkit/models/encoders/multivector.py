@@ -18,7 +18,7 @@ from toolkit.core.templates import Input
 from toolkit.models.checkpoints.checkpoint_files import read_json, sound
 from toolkit.models.checkpoints.local_checkpoints import locate
 from toolkit.models.encoders.base import check_finite
-from toolkit.models.encoders.sentence import SentenceEncoder, load_model
+from toolkit.models.encoders.sentence_transformers_adapter import SentenceEncoder, load_model
 
 MODEL_TYPES = ("MultiVectorEncoder", "ColBERT")  # what its and PyLate's checkpoints call themselves
 PYLATE = ("query_prefix", "document_prefix")  # what PyLate's older ones have instead

@@ -1,30 +1,151 @@
-"""Checkpoints with modules of other kinds than `modules` reads, through sentence-transformers."""
+"""Encoders whose model sentence-transformers loads: what they have in common, and the one of a single vector a text."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, library
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.lazy_names import torch
 from toolkit.core.templates import Input
+from toolkit.models import computing
+from toolkit.models.checkpoints import local_checkpoints
+from toolkit.models.checkpoints.architectures import check_weights
+from toolkit.models.checkpoints.checkpoint_files import WEIGHTS, inside, read_json, sound
+from toolkit.models.checkpoints.pretrained import table_of_positions
 from toolkit.models.checkpoints.weights import origin_of
-from toolkit.models.computing import precision_of
 from toolkit.models.encoders.base import SIDES, check_finite
-from toolkit.models.encoders.sentence import load_model
 from toolkit.models.encoders.tokens import FAR, Framing
-from toolkit.models.vectors.batches import inference
+from toolkit.models.vectors.batches import by_length, inference
 
+TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers calls the sides
 TINY = 1e-12  # a zero vector stays one
 # what only our own path does
 OURS = ("attention", "eos", "mask_prefix", "layer_norm", "padding")
 
 
+def load_model(
+    kind: str,
+    spec: SystemSpec,
+    folder: Path,
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    trust_remote_code: bool,
+) -> Any:
+    """The checkpoint in a folder as `SentenceTransformer`, `MultiVectorEncoder` or `SparseEncoder`; it asks no network.
+
+    Raises ToolkitError where the extra is not installed, where the checkpoint does not fit into memory, and where weights are
+    pickled or missing.
+    """
+    device = computing.pick_device(device)
+    dtype = computing.pick_dtype(spec, precision, device)
+    local_checkpoints.check_memory(spec, folder, device, precision)
+    with sound(folder):
+        places = [inside(folder, entry["path"]) for entry in read_json(folder / "modules.json", [])] or [folder]
+    for place in places:
+        if (place / "pytorch_model.bin").exists() and not any(place.glob(WEIGHTS)):
+            raise ToolkitError(f"{place} has pickled weights only", "`tandem systems convert` writes safetensors")
+    computing.import_transformers()
+    sentence_transformers = library("sentence_transformers", spec.name, "dense")
+    # what it warns of (truncated queries, layouts it converts) is counted and checked here
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    # where no other code takes part, weights of other shapes are named below, and not used
+    options = {"use_safetensors": True, "dtype": dtype, "ignore_mismatched_sizes": not trust_remote_code}
+    with computing.explained(spec, folder):
+        model = getattr(sentence_transformers, kind)(
+            str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=options
+        )
+        whole = getattr(model[0], "model", None)
+        if type(whole).__module__.startswith("transformers.models."):  # other modules are loaded strictly, as torch does it
+            check_weights(spec.name, places[0], type(whole), config=whole.config)
+    return model.to(dtype)
+
+
+class SentenceEncoder:
+    """Texts through a model of sentence-transformers.
+
+    limits  side -> tokens, special ones counted
+    truncated  side -> how many of the encoded inputs were truncated at the limit
+    lost    how many queries have a core query that is fully truncated
+    origin  `commits` and digest of the weights that were loaded
+    """
+
+    def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
+        self.spec, self.model, self.origin = spec, model, origin_of(folder)
+        self.precision = computing.precision_of(model.dtype)
+        self.limits = set_limits(spec, model[0])
+        self.truncated = dict.fromkeys(SIDES, 0)
+        self.lost = 0
+        self._batch_size = batch_size
+        self._framing = Framing(model.tokenizer)
+
+    def encode(self, inputs: Sequence[Input], side: str) -> list:
+        """One result an input, in the inputs' order; equal inputs are encoded once."""
+        unique = list(dict.fromkeys(inputs))
+        marker = self.model.prompts.get(TASKS[side]) or ""
+        sent = self._framing([each._replace(prefix=marker + each.prefix) for each in unique], self.limits[side])
+        fate = dict(zip(unique, sent, strict=True))
+        self.truncated[side] += sum(fate[each].truncated for each in inputs)
+        if side == "query":
+            self.lost += sum(fate[each].lost(len(self._framing.tail)) for each in inputs)
+        expansion = self.model[0].query_expansion if side == "query" else None
+        filled = expansion["length"] if expansion else 0
+        made: dict[Input, Any] = {}
+        for batch in by_length([max(len(each.ids), filled) for each in sent], self._batch_size):
+            texts = [unique[position].whole for position in batch]
+            with inference():
+                results = self._results(texts, side)
+            made |= {unique[position]: result for position, result in zip(batch, results, strict=True)}
+        return [made[each] for each in inputs]
+
+    def token_ids(self, input: Input, side: str) -> list[int]:
+        """What the model sees of an input: markers, special tokens and what queries are filled with, too."""
+        task = TASKS[side]
+        features = self.model.preprocess([input.whole], prompt=self.model.prompts.get(task), task=task)
+        return features["input_ids"][0].tolist()
+
+    def _run(self, texts: list[str], side: str, **options: Any) -> Any:
+        run = self.model.encode_query if side == "query" else self.model.encode_document
+        return run(texts, batch_size=len(texts), show_progress_bar=False, **options)
+
+    def _results(self, texts: list[str], side: str) -> list:
+        """The results of one batch."""
+        raise NotImplementedError
+
+
+def set_limits(spec: SystemSpec, transformer: Any) -> dict[str, int]:
+    """Set the entry's lengths where it has any, and return those in force: side -> tokens, special ones counted.
+
+    Raises ToolkitError for more than the model has positions for.
+    """
+    query, passage = (spec.parameters.get(f"{side}_length") for side in SIDES)
+    expansion = transformer.query_expansion
+    if query and expansion and expansion["strategy"] == "fixed":
+        transformer.query_length = None
+        transformer.query_expansion = {**expansion, "length": query}
+    elif query:
+        transformer.query_length = query
+    if passage:
+        transformer.document_length = passage
+    expansion = transformer.query_expansion
+    fixed = expansion["length"] if expansion and expansion["strategy"] == "fixed" else None
+    default = transformer.max_seq_length
+    limits = {"query": fixed or transformer.query_length or default, "passage": transformer.document_length or default}
+    positions = table_of_positions(transformer.model) or getattr(transformer.config, "max_position_embeddings", None)
+    for side, limit in limits.items():
+        if positions and limit > positions:
+            raise ToolkitError(f"{spec.name} has {positions} positions, {side}_length is {limit}", f"at most {positions}")
+    return limits
+
+
 class SentenceTransformersEncoder:
-    """An `Encoder` around a SentenceTransformer, which computes what the checkpoint's own modules say."""
+    """An `Encoder` of a checkpoint with modules of other kinds than `modules` reads: these compute what they say."""
 
     def __init__(self, spec: SystemSpec, folder: Path, devices: list[str], dtype: torch.dtype, batch_size: int, trust: bool):
         """Raises ToolkitError for several devices and for parameters that would change what the modules compute."""
@@ -34,11 +155,11 @@ class SentenceTransformersEncoder:
         if ours or len(devices) > 1:
             message = f"{spec.name}: {folder} has modules of its own kind"
             raise ToolkitError(message, f"leave out {', '.join(ours)}" if ours else "name a single --device")
-        how = {"device": devices[0], "precision": precision_of(dtype), "trust_remote_code": trust}
+        how = {"device": devices[0], "precision": computing.precision_of(dtype), "trust_remote_code": trust}
         self.model = load_model("SentenceTransformer", spec, folder, **how)
         self.origin = origin_of(folder)
         self.similarity, self.batch_size = spec.parameters.get("similarity", "cos"), batch_size
-        self.precision = precision_of(dtype)
+        self.precision = computing.precision_of(dtype)
         self.framing = Framing(self.model.tokenizer)
         default = self.model.max_seq_length or FAR
         self.limits = {side: spec.parameters.get(f"{side}_length") or default for side in SIDES}

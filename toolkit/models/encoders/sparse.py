@@ -11,7 +11,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints.local_checkpoints import locate
 from toolkit.models.encoders.base import check_finite
-from toolkit.models.encoders.sentence import SentenceEncoder, load_model
+from toolkit.models.encoders.sentence_transformers_adapter import SentenceEncoder, load_model
 
 
 def load(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, **where: Any) -> SparseEncoder:

@@ -1,17 +1,17 @@
-"""From a system's entry to a judge."""
+"""From a system's entry, and labelled examples of a file, to a judge."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models.judges.judge import NO, YES, Judge
-from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
-from toolkit.models.judges.shots import Shot
+from toolkit.files.texts.lines import json_rows, read_bytes, source_name, text_lines
+from toolkit.models.judges.judge import ENTAILMENT, NO, YES, Judge, Settings
 from toolkit.models.llm import LLM, AnswerCache, Prompt, chosen_prompt, default_cache, load_llm, load_prompt
+from toolkit.models.rerankers.prompts import DOCUMENT, QUERY, skeleton
 from toolkit.registry.system_kinds import parameters_as
 
 KIND = "judge"  # of systems
@@ -25,6 +25,36 @@ OF_STANCE = {
 }
 MOST_WRITTEN = 16  # tokens of an answer, where neither entry nor server says
 OF_SERVERS = ("concurrency", "retries", "timeout")
+FORM = 'each line is {"document": text, "statement": text, "label": 0 or 1}'
+
+
+class Shot(NamedTuple):
+    """A labelled example that stands before the question: the document holds the statement (label 1) or does not (0)."""
+
+    document: str
+    statement: str
+    label: int
+
+
+def read_shots(path: str | Path) -> list[Shot]:
+    """The examples of a file, in their order. ToolkitError with all problems of the file."""
+    source = source_name(path)
+    problems: list[str] = []
+    shots = list(json_rows(text_lines(read_bytes(path), source), _shot, problems))
+    if problems or not shots:
+        raise ToolkitError(f"{source}: no labelled examples", FORM, problems=problems)
+    return shots
+
+
+def _shot(row: Any) -> Shot:
+    """An example; ValueError with what is wrong with the row."""
+    if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("document", "statement")):
+        raise ValueError("document and statement are texts")
+    if type(row.get("label")) not in (int, bool) or row["label"] not in (0, 1):
+        raise ValueError("label is 0 or 1")
+    if any(slot in row[name] for slot in (DOCUMENT, QUERY) for name in ("document", "statement")):
+        raise ValueError(f"{DOCUMENT} and {QUERY} are slots of prompts")
+    return Shot(row["document"], row["statement"], int(row["label"]))
 
 
 def load_judge(
@@ -123,7 +153,6 @@ def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, s
 
 def _scoring(spec: SystemSpec, settings: Settings, prompt: Prompt | None, loader: str | None, **how: Any) -> Any:
     from toolkit.models.judges.scoring import Scoring
-    from toolkit.models.rerankers.prompts import DOCUMENT, skeleton
 
     if (loader or spec.loader) == "endpoint":
         message = f"{spec.name} is read by its logits (positive: {settings.positive}), which a server does not give"

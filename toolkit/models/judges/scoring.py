@@ -13,7 +13,7 @@ from toolkit.core.templates import Input
 from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.checkpoint_files import read_json
-from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
+from toolkit.models.judges.judge import ENTAILMENT, Settings
 from toolkit.models.llm.estimate import Estimate, estimate_tokens
 from toolkit.models.llm.messages import Answer, Message, Request, together
 from toolkit.models.llm.prompts import Prompt

@@ -12,7 +12,7 @@ import queue
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -221,3 +221,14 @@ def _write(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
+
+
+def index_fields(docs: Iterable[Doc], folder: Path, *, language: str = "en", threads: int = 1) -> int:
+    """Index title and text (as `contents`) of documents into an empty folder, and return how many there are.
+
+    Raises ToolkitError where Anserini did not take every document (one without a word in its text among them).
+    """
+    with indexing(folder, language=language, threads=threads, fields=["title"]) as indexer:
+        for doc in docs:
+            indexer.add_line(json.dumps({"id": doc.doc_id, "contents": doc.text, "title": doc.title}) + "\n")
+    return indexer.documents

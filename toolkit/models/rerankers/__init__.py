@@ -49,7 +49,7 @@ def load_reranker(
     """
     check_reranker(spec, prompt)
     if spec.loader == "endpoint":
-        from toolkit.models.rerankers.served import ServedReranker
+        from toolkit.models.servers.served_models import ServedReranker
 
         return ServedReranker(spec, batch_size=batch_size, **asking)
     if asking:

@@ -31,6 +31,19 @@ class Row(NamedTuple):
     truncated: bool
 
 
+class Window(NamedTuple):
+    """What is shown at once.
+
+    label     whose window it is, for messages (a query id)
+    query     with its instruction
+    passages  in the order of the moment, uncut
+    """
+
+    label: str
+    query: str
+    passages: tuple[str, ...]
+
+
 class Reranker(ABC):
     """A pointwise reranker.
 

@@ -17,9 +17,8 @@ from toolkit.files.store.bounded_http import reason, settle_libraries
 from toolkit.files.store.hub import endpoint
 from toolkit.models.checkpoints.remote_code import check_trust, code_of
 from toolkit.models.computing import PRECISIONS, settle_arithmetic
-from toolkit.models.listwise.passages import Window
 from toolkit.models.llm.estimate import estimate_tokens
-from toolkit.models.rerankers.base import Pair, Reranker
+from toolkit.models.rerankers.base import Pair, Reranker, Window
 from toolkit.models.servers.client import OPENAI_KEY
 
 RANK_ONLY = ("rankgpt", "rankllm")  # types that order lists and give no scores

@@ -12,9 +12,9 @@ from toolkit.core.system.python_names import CALLED
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints.own_systems import OwnChatModel, OwnRanker, is_own, make_own, methods_of
 from toolkit.models.encoders import load_encoder
-from toolkit.models.listwise.passages import Window
 from toolkit.models.llm.messages import Request
 from toolkit.models.rerankers import load_reranker
+from toolkit.models.rerankers.base import Window
 from toolkit.registry.choice import choose_system
 
 TEXTS = (

@@ -103,10 +103,9 @@ def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:
 
 def _listwise(spec: SystemSpec, query: Input, passage: Input) -> str:
     """The turns for a window of this one passage; where there are more, all may be truncated to fit the model's length."""
-    from toolkit.models.listwise.passages import passage as prepared
-    from toolkit.models.listwise.passages import plain
-    from toolkit.models.listwise.ranker import DEFAULT_PROMPT, DEFAULTS
     from toolkit.models.llm import load_prompt
+    from toolkit.models.rerankers.listwise_ranker import DEFAULT_PROMPT, DEFAULTS, plain
+    from toolkit.models.rerankers.listwise_ranker import passage as prepared
 
     parameters = {"prompt": DEFAULT_PROMPT, **DEFAULTS, **spec.parameters}
     words = parameters["passage_words"]

@@ -17,8 +17,8 @@ from toolkit.core.system.progress import progress, say
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.engine import Executor, LocalExecutor, units_of
-from toolkit.models.listwise import ListwiseRanker
-from toolkit.models.listwise.passages import Window
+from toolkit.models.rerankers.base import Window
+from toolkit.models.rerankers.listwise_ranker import ListwiseRanker
 from toolkit.retrieval.rerank.candidates import Candidates, Part, check_choices, count_tied, read_candidates
 
 SCORES = ("rank", "candidates")

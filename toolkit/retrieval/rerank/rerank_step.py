@@ -15,12 +15,11 @@ from toolkit.engine.answers import divide_answers
 from toolkit.files.provenance import model_identity
 from toolkit.files.store.keyed_cache import key_of
 from toolkit.models.checkpoints.local_checkpoints import check_usable
-from toolkit.models.listwise import load_ranker
-from toolkit.models.listwise.ranker import DEFAULT_PROMPT
 from toolkit.models.llm import chosen_prompt, load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.library import is_rank_only
+from toolkit.models.rerankers.listwise_ranker import DEFAULT_PROMPT, load_ranker
 from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED
 from toolkit.registry.choice import choose_system

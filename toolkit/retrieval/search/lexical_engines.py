@@ -33,7 +33,7 @@ from toolkit.retrieval.search.engines import Candidates, Portable, SearchOptions
 from toolkit.retrieval.search.per_query_search import check_per_query, search_per_query
 
 if TYPE_CHECKING:
-    from toolkit.models.lucene.multifield import FieldSearcher
+    from toolkit.models.lucene.anserini import FieldSearcher
     from toolkit.models.lucene.okapi import Okapi as OkapiScores
 
 CORPUS = "corpus"  # the kind of what is searched without an index
@@ -280,7 +280,7 @@ def open_fields(
 
     Raises ToolkitError for parameters without meaning and a collection without documents.
     """
-    from toolkit.models.lucene.multifield import FieldSearcher
+    from toolkit.models.lucene.anserini import FieldSearcher
 
     check_parameters(k1, b, hits=1, threads=threads)
     if min(title, contents) < 0:
@@ -292,7 +292,7 @@ def open_fields(
 
 def open_fields_index(docs: Callable[[], Iterable[Doc]], folder: Path, *, language: str, threads: int) -> None:
     """Build the index at `folder` unless it is there and holds these documents."""
-    from toolkit.models.lucene.multifield import index_fields
+    from toolkit.models.lucene.anserini_index import index_fields
 
     digest = _documents_digest(docs(), language)
     with lock(f"fields {folder}"):

@@ -1,21 +1,27 @@
-"""Windows of passages in, orders out: prompt, token budget, and what was repaired on the way."""
+"""Listwise reranking with a language model: it is shown a window of passages and answers with their order.
+
+Here are the prompt, the token budget, passages as a prompt can take them, and what was repaired on the way.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.python_names import PYTHON, is_dry
 from toolkit.core.templates import check_template
-from toolkit.models.listwise.passages import Window, passage, plain
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
 from toolkit.models.llm.estimate import Estimate, longest_that_fits
 from toolkit.models.llm.messages import Backend
+from toolkit.models.rerankers.base import Window
 from toolkit.registry.system_kinds import check_system
 
 if TYPE_CHECKING:
@@ -28,6 +34,35 @@ SPARE = 32  # tokens an answer may have beyond the ids themselves
 SAMPLING = ("temperature", "top_p", "seed")
 BRACKETED, DIGITS = re.compile(r"\[\s*(\d+)\s*\]"), re.compile(r"\d+")
 THOUGHTS = "</think>"  # what a reasoning model says before is not its answer
+NUMBER = re.compile(r"\[(\d+)\]")
+# scripts that are written without blanks (Thai to Khmer, kana, Han): each character counts as a word; and so does each 30
+# characters of what has no blanks elsewhere (addresses, encoded data)
+DENSE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+WORD = re.compile(rf"[{DENSE}]|[^\s{DENSE}]{{1,30}}")
+
+
+def plain(text: str) -> str:
+    """One line, with `(3)` for `[3]`, which would be taken for the number of a passage."""
+    return NUMBER.sub(r"(\1)", " ".join(text.split()))
+
+
+class Passage(NamedTuple):
+    """A passage to be truncated. ends: where each of its words ends, as far as it may be shown and one more."""
+
+    text: str
+    ends: Sequence[int]
+
+    def first(self, words: int) -> str:
+        """Its beginning, up to its `words`-th word."""
+        return self.text if len(self.ends) <= words else self.text[: self.ends[words - 1]]
+
+
+@lru_cache(maxsize=10_000)  # windows overlap, passes are repeated, and the modes of a query share their documents
+def passage(text: str, most: int) -> Passage:
+    """A text as it is shown, of which at most `most` words will be."""
+    text = plain(text)
+    ends = array("I", (word.end() for word in itertools.islice(WORD.finditer(text), most + 1)))
+    return Passage(text[: ends[-1]] if len(ends) > most else text, ends)  # the rest of a book is not needed
 
 
 class Repairs(NamedTuple):
