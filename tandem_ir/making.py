@@ -48,7 +48,7 @@ def search(
     Raises ToolkitError for what cannot be looked up or made.
     """
     from toolkit.jobs import pipeline_job, search_job
-    from toolkit.jobs.engines import engine_of, run_by
+    from toolkit.jobs.file_job import engine_of, run_by
     from toolkit.retrieval.steps import Step
 
     made_by = engine_of(how)
@@ -84,8 +84,8 @@ def rerank(
 
     Raises ToolkitError.
     """
-    from toolkit.jobs.engines import engine_of, run_by
-    from toolkit.jobs.rerank_jobs import rerank_job
+    from toolkit.jobs.file_job import engine_of, run_by
+    from toolkit.jobs.search_jobs import rerank_job
     from toolkit.retrieval.rerank.rerank_step import Rerank
 
     made_by = engine_of(how)
@@ -155,8 +155,8 @@ def expand(topics: Any, source: Any, *, output: str | Path | None = None, **how:
 
     Search them, and merge the lists: `(Retrieve("bm25") >> MergeLists())(topics)`. Raises ToolkitError.
     """
-    from toolkit.jobs.engines import engine_of, make
     from toolkit.jobs.expand_jobs import ExpandJob
+    from toolkit.jobs.file_job import engine_of, make
 
     made_by = engine_of(how)
     return make(ExpandJob(topics, source, output=output, **how), **made_by).topics
@@ -186,7 +186,7 @@ def judge(
 
     Raises ToolkitError.
     """
-    from toolkit.jobs.engines import engine_of, make
+    from toolkit.jobs.file_job import engine_of, make
     from toolkit.jobs.judge_jobs import JudgeJob, emit_warnings, judge_of
 
     made_by = engine_of(how)
@@ -220,7 +220,7 @@ def index(corpus: str, output: str | Path, *, system: Any = None, **how: Any) ->
     Raises ToolkitError.
     """
     from toolkit.jobs.encode_jobs import IndexJob
-    from toolkit.jobs.engines import engine_of, make
+    from toolkit.jobs.file_job import engine_of, make
 
     made_by = engine_of(how)
     make(IndexJob(str(corpus), output, system=system, **how), **made_by)
@@ -237,7 +237,7 @@ def encode(corpus: str | None, system: Any, output: str | Path, *, topics: Any =
     Raises ToolkitError.
     """
     from toolkit.jobs.encode_jobs import EncodeJob
-    from toolkit.jobs.engines import engine_of, make
+    from toolkit.jobs.file_job import engine_of, make
 
     made_by = engine_of(how)
     make(EncodeJob(corpus, system, output, topics=topics, **how), **made_by)

@@ -101,7 +101,7 @@ def test_hostile_environments_make_the_same_index_and_run(place):
 def test_an_index_that_does_not_find_a_word_of_a_script_is_not_sound(place, tmp_path):
     from toolkit.core.documents import Doc
     from toolkit.retrieval.index import build_index, corpus_from_docs
-    from toolkit.retrieval.index.script_words import unfound_words
+    from toolkit.retrieval.index.build import unfound_words
 
     build_index(corpus_from_docs("c", [Doc("a", "", "the apple"), Doc("b", "", "зелёные яблоки")]), tmp_path / "index")
     words = read_index_record(tmp_path / "index")["words"]

@@ -161,8 +161,7 @@ def stance(args: argparse.Namespace, judge: Judge) -> None:
 
 def score(args: argparse.Namespace) -> None:
     from toolkit.jobs.judge_jobs import emit_warnings, planned
-    from toolkit.retrieval.judge.agreement import RANDOM, lay_out, pair_of, score_judge, score_labels
-    from toolkit.retrieval.judge.labelled import read_labels
+    from toolkit.retrieval.judge.agreement import RANDOM, lay_out, pair_of, read_labels, score_judge, score_labels
 
     labels = read_labels(args.score)
     reference = read_labels(args.reference) if args.reference else None

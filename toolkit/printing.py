@@ -33,7 +33,7 @@ def make(job: Job[Product], args: argparse.Namespace, name: Callable[[Any], str]
         write_lines(job.describe())
         return None
     if given := {name: value for name in ENGINE if (value := getattr(args, name, None)) is not None}:
-        from toolkit.jobs.engines import make as make_by
+        from toolkit.jobs.file_job import make as make_by
 
         return make_by(job, **given)
     return job.make()

@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.jobs.rerank_jobs import rerank_job, rerank_name
+    from toolkit.jobs.search_jobs import rerank_job, rerank_name
     from toolkit.models.lucene import jvm
     from toolkit.retrieval.rerank.rerank_step import Rerank, choose_reranker, shown_prompt
 

@@ -11,7 +11,7 @@ from workers import HereExecutor
 import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.jobs.engines import make_by
+from toolkit.jobs.file_job import make_by
 from toolkit.jobs.search_jobs import search_job
 
 MINI = "infosearch-mini"

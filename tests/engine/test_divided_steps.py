@@ -14,7 +14,7 @@ from toolkit.files.formats.vectors import verify_vectors
 from toolkit.jobs.encode_jobs import EncodeJob
 from toolkit.jobs.expand_jobs import ExpandJob
 from toolkit.jobs.judge_jobs import JudgeJob, judge_of
-from toolkit.jobs.rerank_jobs import rerank_job
+from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.rerank.pointwise import ScorePairs
 from toolkit.retrieval.rerank.rerank_step import Rerank
 

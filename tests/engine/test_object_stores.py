@@ -25,7 +25,7 @@ from toolkit.engine.ray_engine import RayExecutor
 from toolkit.files.formats import write_run
 from toolkit.files.formats.vectors import verify_vectors
 from toolkit.jobs.encode_jobs import EncodeJob, IndexJob
-from toolkit.jobs.rerank_jobs import rerank_job
+from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.index import verify_index
 from toolkit.retrieval.rerank.rerank_step import Rerank
 from toolkit.retrieval.search import search

@@ -17,7 +17,7 @@ from toolkit.files.formats import read_run, write_run
 from toolkit.files.provenance import Provenance, file_digest, read_record
 from toolkit.jobs import Output, RunJob, pipeline_job
 from toolkit.jobs.file_job import partial_results
-from toolkit.jobs.rerank_jobs import rerank_job
+from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.rerank import Rerank
 from toolkit.retrieval.search.retrieve import Retrieve
 from toolkit.retrieval.steps import Made, Pipeline, Results, Step

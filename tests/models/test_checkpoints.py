@@ -527,7 +527,7 @@ def test_the_memory_of_a_worker_is_known_before_it_starts(bert):
 def test_every_kind_of_work_says_what_memory_and_gpu_it_needs(bert, kind):
     from toolkit.engine.answers import AnswerRequests
     from toolkit.models.judges import load_judge
-    from toolkit.retrieval.expand.generate import load_expander
+    from toolkit.retrieval.expand import load_expander
     from toolkit.retrieval.rerank.pointwise import ScorePairs
 
     def work(**how):

@@ -22,7 +22,7 @@ from toolkit.models.encoders.modules import read_modules
 from toolkit.models.rerankers import load_reranker
 from toolkit.models.vectors.faiss_index import FaissIndex, build_faiss, write_faiss
 from toolkit.models.vectors.late import LateIndex, LateWriter
-from toolkit.retrieval.encode.estimate import vector_size
+from toolkit.retrieval.encode import vector_size
 
 pytestmark = pytest.mark.model
 COSTLY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

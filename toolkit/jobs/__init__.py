@@ -6,8 +6,7 @@ __getattr__, __all__ = lazy_names(
     __name__,
     {
         "file_job": ("Job", "RunJob", "runs_job"),
-        "rerank_jobs": ("rerank_job",),
-        "search_jobs": ("pipeline_job", "search_job"),
+        "search_jobs": ("pipeline_job", "rerank_job", "search_job"),
         "toolkit.files.provenance": ("Output",),
     },
 )

@@ -15,17 +15,14 @@ from toolkit.datasets import TopicSet
 from toolkit.engine import Executor, LocalExecutor, refuse_object
 from toolkit.files.formats.vectors import read_vectors_record
 from toolkit.files.provenance import Output, command_line
-from toolkit.files.texts.documents import Corpus, Counts, is_empty
-from toolkit.files.texts.passages import split_corpus
+from toolkit.files.texts.documents import Corpus, Counts, is_empty, split_corpus
 from toolkit.jobs.file_job import Job
 from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.encoders import load_encoder
 from toolkit.models.lucene.jvm import check_installed
 from toolkit.registry import choose_system
 from toolkit.registry.system_kinds import loaded_by
-from toolkit.retrieval.encode import SHARD, encode_corpus, write_topics_vectors
-from toolkit.retrieval.encode.encoding import shards
-from toolkit.retrieval.encode.estimate import asked_of, estimate
+from toolkit.retrieval.encode import SHARD, asked_of, encode_corpus, estimate, shards, write_topics_vectors
 from toolkit.retrieval.index import build_dense_index, build_index, build_per_question, kind_for, named_corpus
 from toolkit.retrieval.index.build import check_output
 from toolkit.retrieval.index.dense import holds_vectors

@@ -16,9 +16,8 @@ from toolkit.files.provenance import Output, Provenance, part, read_recorded, to
 from toolkit.jobs.file_job import Job, RunJob
 from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.registry import choose_system
-from toolkit.retrieval.expand.generate import ATTEMPTS, Expander, load_expander
-from toolkit.retrieval.expand.merge import DEPTH, MergeLists, merge
-from toolkit.retrieval.expand.perspective_sources import FORMS, expand_topics, is_given, read_given, sizes
+from toolkit.retrieval.expand import ATTEMPTS, FORMS, Expander, expand_topics, is_given, load_expander, read_given, sizes
+from toolkit.retrieval.merge_lists import DEPTH, MergeLists, merge
 from toolkit.retrieval.steps import Results, Tools, given_run, given_topics
 
 FORMATS = {".tsv": "tsv", ".trec": "trec", ".txt": "trec"}  # of topics, by a file's ending; JSON lines otherwise
@@ -37,8 +36,8 @@ class ExpandJob(Job[Expanded]):
     """Topics with one query for each perspective, `<question>.<n>`.
 
     topics   a name or a file, or several
-    source   see `expand.perspective_sources.read_given`, or a system of kind `expander`, a name or an object
-    query    one of `expand.perspective_sources.FORMS`
+    source   see `toolkit.retrieval.expand.read_given`, or a system of kind `expander`, a name or an object
+    query    one of `toolkit.retrieval.expand.FORMS`
     systems  the user's own YAML files with entries
     how      of an expander: `prompt`, and what `toolkit.models.llm.load_llm` takes
 

@@ -1,4 +1,4 @@
-"""What all work that makes a file has in common: dry run, the output's name, partial results, timing, file and record."""
+"""What all work that makes a file has in common: dry run, the output's name, partial results, engine, timing, file, record."""
 
 import re
 import time
@@ -9,14 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
+from toolkit.core.specs import ENGINE
 from toolkit.core.system.files import is_stream
 from toolkit.core.system.progress import say
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.files.formats import write_run
-from toolkit.files.formats.ids import check_ids
 from toolkit.files.provenance import Output
 from toolkit.files.store.keyed_cache import KeyedCache
+from toolkit.files.texts.lines import check_ids
 from toolkit.retrieval.steps import Made, Results, Step, Tools, given_runs
 
 Product = TypeVar("Product")
@@ -181,3 +183,63 @@ def stem_of(source: str | Path) -> str:
     while (suffix := Path(stem).suffix) in SUFFIXES:
         stem = stem.removesuffix(suffix)
     return stem
+
+
+@contextmanager
+def opened(
+    *,
+    engine: str | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    gpus_per_worker: float | None = None,
+    units: str | Path | None = None,
+) -> Iterator[Executor]:
+    """An engine for the jobs of a block: one connection, one cluster of this machine for all of them.
+
+    engine              `local` (this process, the default), `ray` (workers on this machine), `ray:ADDRESS` (a cluster)
+    workers             None for as many as the cluster has room for
+    threads_per_worker  CPUs of a worker; of `local` the threads of models, None for all cores
+    gpus_per_worker     None for one where the cluster has GPUs
+    units               where all nodes see units and results until the output is there: a folder, or an address
+                        (`s3://BUCKET/FOLDER`, `gs://...`); None for beside the output
+
+    Raises ToolkitError for an engine that there is not, numbers without meaning, and an address that is none.
+    """
+    name, _, address = (engine or "local").partition(":")
+    if name == "local" and not address:
+        cluster = {"workers": workers, "gpus per worker": gpus_per_worker, "units": units}
+        if given := [name for name, value in cluster.items() if value is not None]:
+            raise ToolkitError(f"{' and '.join(given)} without a cluster", "name one with --engine ray")
+        yield LocalExecutor(threads_per_worker)
+        return
+    if name != "ray":
+        raise ToolkitError(f"no engine {engine!r}", "known: local, ray, ray:ADDRESS")
+    from toolkit.engine.ray_engine import RayExecutor
+
+    with RayExecutor(address, workers=workers, threads=threads_per_worker, gpus=gpus_per_worker, units=units) as executor:
+        yield executor
+
+
+def make(job: Job[Product], **engine: Any) -> Product:
+    """Make what a job makes, by an engine as `opened` takes it. Raises ToolkitError as that and `make_by` do."""
+    with opened(**engine) as executor:
+        return make_by(executor, job)
+
+
+def make_by(executor: Executor, job: Job[Product]) -> Product:
+    """Make what a job makes, by an engine that is open. ToolkitError for what only this process can compute."""
+    if not isinstance(executor, LocalExecutor):
+        job.check_divisible()
+    job.executor = executor
+    return job.make()
+
+
+def run_by(job: RunJob, **engine: Any) -> Run:
+    """The one run that a job makes, under its tag."""
+    [made] = make(job, **engine)
+    return replace(made.run, tag=job.tag or made.run.tag)
+
+
+def engine_of(how: dict[str, Any]) -> dict[str, Any]:
+    """What `opened` takes, taken out of the options of a call."""
+    return {name: how.pop(name) for name in ENGINE if name in how}

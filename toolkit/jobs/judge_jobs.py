@@ -19,10 +19,9 @@ from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.judges import STANCE, SUPPORT, Judge, Plan, load_judge, read_shots
 from toolkit.models.judges.loading import judge_prompt
 from toolkit.registry import choose_system
-from toolkit.retrieval.judge.agreement import RANDOM
+from toolkit.retrieval.judge.agreement import RANDOM, read_labels
 from toolkit.retrieval.judge.corrected_measures import Corrected, check_labelled, correct, measures_within
 from toolkit.retrieval.judge.judging import Judged, Row, Stances, judge_run, pool, rows_of, sides_of, stances, write_stances
-from toolkit.retrieval.judge.labelled import read_labels
 from toolkit.retrieval.steps import Tools, given_topics, recorded_run
 from toolkit.retrieval.texts import downloads, texts_from
 

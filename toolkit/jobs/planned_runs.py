@@ -10,8 +10,7 @@ from pathlib import Path
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import say
 from toolkit.engine import Executor
-from toolkit.jobs.engines import make_by
-from toolkit.jobs.file_job import Job
+from toolkit.jobs.file_job import Job, make_by
 from toolkit.jobs.up_to_date import why_outdated
 
 
@@ -54,7 +53,7 @@ def reason_to_make(run: PlannedRun) -> str:
 def make_run(run: PlannedRun, failures: list[Failure], executor: Executor) -> bool:
     """Make a run that is not there or out of date; whether it is there then, and as it should be. What fails is added.
 
-    executor  who computes: one for all runs, see `toolkit.jobs.engines.opened`
+    executor  who computes: one for all runs, see `toolkit.jobs.file_job.opened`
     """
     if run.before and any(failure.what == str(run.before.path) for failure in failures):
         say(f"{run.path}: left out, as the run that it reranks is not there")

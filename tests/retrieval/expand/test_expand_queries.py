@@ -8,7 +8,7 @@ import pytest
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.datasets import resolve_topics
-from toolkit.retrieval.expand.perspective_sources import expand_topics, read_given, read_perspectives, sizes
+from toolkit.retrieval.expand import expand_topics, read_given, read_perspectives, sizes
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "berds"
 

@@ -9,7 +9,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.models.llm import Answer
 from toolkit.registry import choose_system
-from toolkit.retrieval.expand.generate import load_expander, read_answer
+from toolkit.retrieval.expand import load_expander, read_answer
 
 TOPICS = [Topic(f"q{n}", f"Question {n}?") for n in range(4)]
 GOOD = json.dumps({"For": "It is good.", "Against": "It is\nbad."})
@@ -61,7 +61,7 @@ def test_units_of_questions_give_the_same_perspectives_whoever_computes_them(exp
         number, asked = question(messages), len(script.bodies)
         return "I had rather not." if number == 2 and asked <= 4 else json.dumps({"For": f"It is {number}."})
 
-    monkeypatch.setattr("toolkit.retrieval.expand.generate.UNIT", 3)
+    monkeypatch.setattr("toolkit.retrieval.expand.UNIT", 3)
     with serving(Script(answer)) as script:
         found = expander(script).perspectives(TOPICS, executor=LastFirst())
     assert list(found.items()) == [(f"q{number}", [f"It is {number}."]) for number in range(4)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.files.formats import read_run, write_run
-from toolkit.retrieval.expand.merge import merge, merge_lists, merged_run, question_lists
+from toolkit.retrieval.merge_lists import merge, merge_lists, merged_run, question_lists
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "round-robin"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())

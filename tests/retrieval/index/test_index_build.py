@@ -8,9 +8,8 @@ import pytest
 import yaml
 
 from toolkit.core.documents import Doc
-from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
-from toolkit.files.texts.documents import ContentDigest
+from toolkit.files.texts.documents import ContentDigest, SeenIds
 from toolkit.retrieval.index import build_index, corpus_from_docs, corpus_from_files, is_index, read_index_record, verify_index
 from toolkit.retrieval.index.build import check_output
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from toolkit.core.errors import ToolkitError
-from toolkit.retrieval.judge.agreement import agreement, expectations, score_judge, score_labels
-from toolkit.retrieval.judge.labelled import read_labels
+from toolkit.retrieval.judge.agreement import agreement, expectations, read_labels, score_judge, score_labels
 
 PEOPLE = Path(__file__).resolve().parents[3].parent / "shared/data/berds/perspective_detection.test.jsonl"
 

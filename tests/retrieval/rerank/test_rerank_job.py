@@ -11,13 +11,13 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets import TopicPart, TopicSet, recorded_topics
-from toolkit.datasets.candidates import benchmark_candidates
 from toolkit.files.formats import write_run
 from toolkit.files.provenance import file_digest, read_record, topics_facts, write_record
-from toolkit.jobs.rerank_jobs import rerank_job, rerank_name
+from toolkit.jobs.search_jobs import rerank_job, rerank_name
 from toolkit.retrieval import steps
 from toolkit.retrieval.rerank import Rerank
 from toolkit.retrieval.rerank.rerank_step import shown_prompt
+from toolkit.retrieval.search.candidates import benchmark_candidates
 from toolkit.retrieval.steps import Made, Results, Tools
 
 TOPICS = {mode: [Topic(f"q{number}-{mode}", "red", mode=mode) for number in (1, 2)] for mode in ("ori", "ins")}

@@ -16,7 +16,7 @@ from toolkit.core.topics import Topic
 from toolkit.files.formats import write_run
 from toolkit.files.formats.indexes import system_facts
 from toolkit.files.formats.vectors import VectorStore
-from toolkit.jobs.engines import make_by
+from toolkit.jobs.file_job import make_by
 from toolkit.jobs.search_jobs import search_job
 from toolkit.models.vectors.faiss_index import TOGETHER
 from toolkit.retrieval.index import Index, build_dense_index

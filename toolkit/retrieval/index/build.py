@@ -1,22 +1,29 @@
 """From a corpus to a Lucene index with its record, complete or not there."""
 
+from __future__ import annotations
+
 import time
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from toolkit.core.duplicate_ids import SeenIds
+from toolkit.core.documents import Doc
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
 from toolkit.core.system.progress import progress, say
+from toolkit.core.topics import Topic
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.files.formats.indexes import write_index_record
 from toolkit.files.store import new_folder
-from toolkit.files.texts.corpus import Entry
-from toolkit.files.texts.documents import Corpus, Counts, is_empty
+from toolkit.files.texts.corpus import Batch, Entry
+from toolkit.files.texts.documents import Corpus, Counts, SeenIds, is_empty
 from toolkit.retrieval.index.index_types import LUCENE, is_index
 from toolkit.retrieval.index.lucene_shards import SHARD, Taker, lucene_libraries, merged_shards
-from toolkit.retrieval.index.script_words import ScriptWords
+
+LATIN = "LATIN"
+LONGEST = 100  # characters of a word: of scripts without blanks it may be a sentence
 
 
 def build_index(
@@ -126,3 +133,57 @@ def refuse(corpus: Corpus, file: str, batch: list[Entry], problems: dict[int, st
         if counts.skipped < SHOWN_PROBLEMS:
             say(f"left out: {message}")
         counts.skipped += 1
+
+
+class ScriptWords:
+    """Words, collected while documents pass. Scripts are called as Unicode's names of characters begin (`CYRILLIC`, `CJK`)."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, dict[str, str]] = {}
+        self._seen: set[str] = set()
+
+    def see(self, doc: Doc) -> None:
+        """Look at a document."""
+        for script in self._new_scripts(doc.contents):
+            words = (word for word in doc.contents.split() if any(_script(character) == script for character in word))
+            self._words[script] = {"word": max(words, key=len)[:LONGEST], "document": doc.doc_id}
+
+    def see_batch(self, batch: Batch) -> None:
+        """Look at the documents of a batch of JSON lines, which are taken apart only where one has a new script."""
+        if self._new_scripts(batch.ready.decode(errors="replace")):
+            self._seen.clear()
+            for entry in batch.entries():
+                self.see(entry.doc)
+
+    def facts(self) -> dict[str, dict[str, str]]:
+        """Script -> a word and the id of the document that has it, for the record."""
+        return dict(sorted(self._words.items()))
+
+    def _new_scripts(self, text: str) -> list[str]:
+        """The scripts of a text that no text before had."""
+        if text.isascii() and LATIN in self._words:
+            return []
+        new = set(text) - self._seen
+        self._seen |= new
+        return sorted({_script(character) for character in new} - self._words.keys() - {""})
+
+
+def unfound_words(folder: Path, language: str, words: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each of the words of a record that a Lucene index does not find in the document that has it."""
+    from toolkit.models.lucene.anserini import Searcher
+
+    searcher = Searcher(folder, language=language)
+    for script, known in words.items():
+        word, doc_id = (known.get(key) if isinstance(known, Mapping) else None for key in ("word", "document"))
+        if not isinstance(word, str) or not isinstance(doc_id, str):
+            yield f"{script}: the record does not say which word of which document"
+        elif (
+            searcher.tokens(word)
+            and not searcher.search([Topic("word", word)], candidates={"word": [doc_id]}, hits=1).query_ids
+        ):
+            yield f"{script}: document {doc_id} is not found by its word {word!r}"
+
+
+def _script(character: str) -> str:
+    """The script of a letter; empty for other characters."""
+    return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""

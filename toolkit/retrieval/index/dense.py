@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import progress, say
 from toolkit.engine import Executor, LocalExecutor
@@ -13,7 +12,7 @@ from toolkit.files.formats.indexes import read_index_record, write_index_record
 from toolkit.files.formats.vectors import KIND, read_complete_record, read_vectors_shard
 from toolkit.files.provenance import comparing
 from toolkit.files.store import new_folder
-from toolkit.files.texts.documents import Counts
+from toolkit.files.texts.documents import Counts, SeenIds
 from toolkit.models.lucene.docids import DOCID
 from toolkit.models.vectors.faiss_index import INDEX, SEED, faiss_module
 from toolkit.models.vectors.faiss_shards import shard_paths

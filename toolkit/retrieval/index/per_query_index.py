@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import three
 from toolkit.core.system.files import temporary_folder
 from toolkit.core.system.progress import progress, say, silenced
 from toolkit.files.formats.indexes import read_index_record, write_index_record
 from toolkit.files.store import new_folder
 from toolkit.files.texts.corpus import Entry
-from toolkit.files.texts.documents import Corpus, Counts, content, corpus_from_docs, corpus_from_files, is_empty
+from toolkit.files.texts.documents import Corpus, Counts, SeenIds, content, corpus_from_docs, corpus_from_files, is_empty
 from toolkit.files.texts.per_query_corpus import IDS, Question, write_questions
 from toolkit.retrieval.index.build import check_output, refuse, refuse_empty
 

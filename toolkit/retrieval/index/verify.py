@@ -50,7 +50,7 @@ def _questions(folder: Path, record: dict[str, Any]) -> list[str]:
 def _lucene(folder: Path, record: dict[str, Any]) -> list[str]:
     from toolkit.models.lucene.anserini import ENGLISH
     from toolkit.models.lucene.stored_texts import StoredTexts
-    from toolkit.retrieval.index.script_words import unfound_words
+    from toolkit.retrieval.index.build import unfound_words
 
     texts, problems = StoredTexts(folder), []
     content = part(record, "corpus").get("content")

@@ -10,8 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.tables.aligned_table import Table
-from toolkit.retrieval.judge.agreement import fractions
-from toolkit.retrieval.judge.labelled import Labels
+from toolkit.retrieval.judge.agreement import Labels, fractions
 from toolkit.retrieval.judge.prediction_powered import Estimate, corrected_mean
 
 MEASURES = ("MRecall@5", "MRecall@10", "PerspectiveP@1", "PerspectiveP@5", "PerspectiveP@10")

