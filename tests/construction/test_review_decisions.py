@@ -7,11 +7,11 @@ from review_builds import agreeing, kettles, page_data, saved, write_saved
 
 import tandem_ir
 from toolkit.construction.build_folder import BuildFolder
-from toolkit.construction.records.datasheet_facts import build_facts
+from toolkit.construction.records.datasheet import build_facts
 from toolkit.construction.review.review_answers import Answer
-from toolkit.construction.review.review_decisions import decide
 from toolkit.construction.review.review_rounds import export_review, import_review, review_of
 from toolkit.construction.review.review_status import agreement, tables
+from toolkit.construction.review.review_step import decide
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import to_text
 

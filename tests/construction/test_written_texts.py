@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.construction.documents.posts import read_posts, split_post
-from toolkit.construction.queries.written_texts import (
+from toolkit.construction.answer_forms import (
     read_document,
     read_documents,
     read_instructed_query,
@@ -15,6 +14,7 @@ from toolkit.construction.queries.written_texts import (
     read_keywords,
     read_verdict,
 )
+from toolkit.construction.documents.posts import read_posts, split_post
 from toolkit.core.errors import ToolkitError
 
 

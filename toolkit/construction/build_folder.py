@@ -18,7 +18,7 @@ from toolkit.core.system.python_names import importing
 from toolkit.engine import Executor
 from toolkit.files.store import lock_folder
 from toolkit.files.store.digests import file_sha256
-from toolkit.jobs.engines import engine_of, opened
+from toolkit.jobs.file_job import engine_of, opened
 from toolkit.models.judges.loading import SUPPORT
 from toolkit.registry.choice import choose_system
 
@@ -45,7 +45,7 @@ class BuildFolder:
         """Run what is not up to date, up to a step, or all; the states of these steps. What was interrupted resumes.
 
         how  `replay` (no request: ToolkitError where an answer is not cached), `cache` (the file of answers), what
-             `toolkit.models.llm.load_llm` takes, and who computes, see `toolkit.jobs.engines.opened`
+             `toolkit.models.llm.load_llm` takes, and who computes, see `toolkit.jobs.file_job.opened`
 
         Raises ToolkitError for a model that cannot be asked, before anything is.
         """
@@ -87,8 +87,7 @@ class BuildFolder:
 
     def _write(self, build: BuiltSteps, folder: Path) -> None:
         """The benchmark of the kind, and its datasheet, without which it is written where the checks' libraries are missing."""
-        from toolkit.construction.records.datasheet import write_datasheet
-        from toolkit.construction.records.datasheet_facts import write_facts
+        from toolkit.construction.records.datasheet import write_datasheet, write_facts
 
         self.config.module.benchmark(build, folder)
         try:

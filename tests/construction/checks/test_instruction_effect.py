@@ -3,7 +3,7 @@
 import pytest
 from planted_folders import a_run, planted
 
-from toolkit.construction.checks.instruction_effect import LABELS, SCORE, Ignored, unchanged_labels, unchanged_scores
+from toolkit.construction.checks.benchmark_check import LABELS, SCORE, Ignored, unchanged_labels, unchanged_scores
 from toolkit.construction.checks.judged_texts import judged_texts
 from toolkit.evaluation.scores.evaluation import prepare
 

@@ -9,17 +9,18 @@ from planted_folders import WORDS, planted, text_of
 
 from toolkit.construction.checks.judged_texts import NEGATIVES, UNRELATED, Item, judged_texts
 from toolkit.construction.checks.surface_cues import (
+    COUNTS,
     FOLDS,
     LEAST,
     Sample,
     Scored,
     best_cue,
     compared,
+    features,
     folds_of,
     held_out_scores,
     surface_cues,
 )
-from toolkit.construction.checks.surface_features import COUNTS, features
 
 
 def sample_of(seed=0, cores=16, change=lambda text, positive: text, strata=("",)):

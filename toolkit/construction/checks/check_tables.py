@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from toolkit import registry
-from toolkit.construction.checks.benchmark_check import BenchmarkCheck
-from toolkit.construction.checks.instruction_effect import LABELS, MEASURE, Effect
+from toolkit.construction.checks.benchmark_check import LABELS, MEASURE, BenchmarkCheck, Effect
 from toolkit.construction.checks.likeness import Alike
 from toolkit.construction.checks.surface_cues import SurfaceRow
 from toolkit.core.tables.aligned_table import Column, Number, Table

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toolkit.construction.documents.instructed_benchmark import BREAKING, GOLD, HARD, family, siblings, written_entry
+from toolkit.construction.answer_forms import read_document, read_verdict
+from toolkit.construction.documents.built_benchmark import BREAKING, GOLD, HARD, family, siblings, written_entry
 from toolkit.construction.items import Item
-from toolkit.construction.queries.written_texts import read_document, read_verdict
 from toolkit.construction.steps import UNREADABLE, Step
 from toolkit.construction.tools import Tools
 from toolkit.models.lucene.okapi import stop_words

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolkit.construction.documents.built_benchmark import write_benchmark
-from toolkit.construction.documents.instructed_benchmark import doc_of
+from toolkit.construction.documents.built_benchmark import doc_of, write_benchmark
 from toolkit.construction.documents.negatives import Adversarial, added_to
 from toolkit.construction.items import Item
 from toolkit.construction.queries.contested_questions import SEED_FILES, Personal, Perspectives, Questions, Sources

@@ -7,11 +7,9 @@ negatives; anomalies, which people screen. Before them documents are screened by
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from toolkit.construction.documents.built_benchmark import write_benchmark
-from toolkit.construction.documents.gold_documents import GoldDocuments
-from toolkit.construction.documents.instructed_benchmark import LABELS, MEASURES, MODES, content_of
+from toolkit.construction.documents.built_benchmark import LABELS, MEASURES, MODES, content_of, write_benchmark
+from toolkit.construction.documents.gold_documents import GoldDocuments, Screening, ScreeningByPeople
 from toolkit.construction.documents.negatives import Adversarial, HardNegatives, InstructionNegatives
-from toolkit.construction.documents.screening import Screening, ScreeningByPeople
 from toolkit.construction.items import Item
 from toolkit.construction.queries.infosearch_steps import Conditions, Instructions, Reversal, SeedQueries
 from toolkit.construction.records.anomalies import Anomalies

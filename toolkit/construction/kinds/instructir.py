@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from toolkit.construction import answer_forms
-from toolkit.construction.documents.built_benchmark import write_benchmark
-from toolkit.construction.documents.instructed_benchmark import doc_of
+from toolkit.construction.documents.built_benchmark import doc_of, write_benchmark
 from toolkit.construction.documents.negatives import Adversarial, InstructionNegatives, added_to
 from toolkit.construction.items import Item
 from toolkit.construction.queries.target_filters import Choice, Fit, Groups, Review, asked, by_query, query_of, seeded
@@ -28,7 +27,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.modes import Modes
 from toolkit.core.topics import Topic
-from toolkit.datasets.instructed import instructed, query_first
+from toolkit.datasets.layouts.instructir import instructed, query_first
 from toolkit.datasets.own.own_new import Content
 from toolkit.models.lucene.okapi import stop_words
 

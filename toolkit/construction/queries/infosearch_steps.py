@@ -1,6 +1,6 @@
 """InfoSearch's steps from seeds to instructed queries (arXiv 2410.23841, section 2.2 and appendix A).
 
-What an item holds, beside what `instructed_benchmark` writes of it:
+What an item holds, beside what `built_benchmark` writes of it:
 
     demand           what its condition demands, in words
     satisfy, part    how a document comes to meet it
@@ -22,7 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from toolkit.construction.documents.instructed_benchmark import doc_of, entry_of
+from toolkit.construction.answer_forms import read_instructed_query, read_instruction, read_keywords
+from toolkit.construction.documents.built_benchmark import doc_of, entry_of
 from toolkit.construction.items import Item
 from toolkit.construction.queries.dimensions import (
     DIMENSIONS,
@@ -35,7 +36,6 @@ from toolkit.construction.queries.dimensions import (
     load_dimensions,
 )
 from toolkit.construction.queries.seeds import Seeds
-from toolkit.construction.queries.written_texts import read_instructed_query, read_instruction, read_keywords
 from toolkit.construction.steps import UNREADABLE, Step
 from toolkit.construction.tools import Tools
 from toolkit.core.documents import Doc

@@ -10,7 +10,7 @@ Items, by step:
                 `<topic>/<n>/<document>`
     choose      those of the edit, fell (documents no longer relevant), share (of the relevant ones, that fell); an edit
                 that is chosen has the topic's id, others keep theirs
-    translate   and language, in another group (`translations`); what people write of it has `people`
+    translate   and language, in another group (`kinds.followir`); what people write of it has `people`
     candidates  and candidates (documents to rerank)
 
 Source: FollowIR (arXiv 2403.15246, section 3) and mFollowIR (arXiv 2501.19264, section 3.1), where people who had read all

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toolkit.construction.documents.instructed_benchmark import BREAKING, GOLD, MODES, content_of
+from toolkit.construction.documents.built_benchmark import BREAKING, GOLD, MODES, content_of
 from toolkit.construction.items import Item
 from toolkit.construction.steps import Step
 from toolkit.construction.tools import Tools

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolkit.construction.review.review_decisions import Decision, accepts, majority
 from toolkit.construction.review.review_forms import Question, Sheet
 from toolkit.construction.review.review_rounds import Review, review_of, reviewed_steps
+from toolkit.construction.review.review_step import Decision, accepts, majority
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.retrieval.judge import rater_agreement
