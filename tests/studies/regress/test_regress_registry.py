@@ -17,8 +17,8 @@ from toolkit.files.provenance import read_record
 from toolkit.registry.loader import to_spec
 from toolkit.studies.cite import cite_registered
 from toolkit.studies.regress import ours, page
-from toolkit.studies.regress.digests import run_lines
-from toolkit.studies.regress.paths import to_text
+from toolkit.studies.regress.recorded_method import run_lines
+from toolkit.studies.regress.registered_entry import entry_text
 
 ROOT = Path(__file__).resolve().parents[3]
 SPECS = ours().load()
@@ -57,7 +57,7 @@ def test_minis_of_one_group_are_registered_with_the_measures_of_their_benchmark(
 
 @named(SPECS)
 def test_an_entry_is_as_it_was_written_and_called_like_its_file(spec):
-    assert ours().entry(spec.name).read_text(encoding="utf-8") == to_text(spec)
+    assert ours().entry(spec.name).read_text(encoding="utf-8") == entry_text(spec)
 
 
 @named(RUNS)
@@ -88,11 +88,11 @@ def test_published_numbers_are_never_expected():
 
 def test_a_digit_changed_by_hand_shows_even_where_it_reads_as_the_same_number(tmp_path):
     spec = replace(RUNS[0], expected={"all": {"AP": {"ori": 0.30000000000000004}}})
-    text = to_text(spec).replace("0.30000000000000004", "0.30000000000000005")
+    text = entry_text(spec).replace("0.30000000000000004", "0.30000000000000005")
     (tmp_path / "changed.yaml").write_text(text, encoding="utf-8")
     changed = to_spec(RegressionSpec, read_yaml(tmp_path / "changed.yaml"), tmp_path / "changed.yaml")
     assert changed.expected == spec.expected
-    assert to_text(changed) != text
+    assert entry_text(changed) != text
 
 
 def test_the_pages_are_what_the_registry_says():
@@ -114,7 +114,7 @@ def test_an_id_without_version_is_its_latest_version(home, capsys):
     folder.mkdir(parents=True)
     spec = next(spec for spec in SPECS if spec.name == "infosearch-mini.bm25.v2")
     for version in ("v3", "v10", "v9x"):
-        entry = to_text(replace(spec, name=f"infosearch-mini.bm25.{version}"))
+        entry = entry_text(replace(spec, name=f"infosearch-mini.bm25.{version}"))
         (folder / f"infosearch-mini.bm25.{version}.yaml").write_text(entry)
     assert registry.regression("infosearch-mini.bm25").name == "infosearch-mini.bm25.v10"
     assert capsys.readouterr().err == "note: infosearch-mini.bm25.v10 is the latest version of infosearch-mini.bm25\n"

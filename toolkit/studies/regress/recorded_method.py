@@ -1,14 +1,22 @@
-"""How a run was made, from its record: what an entry says of it, and what makes it again."""
+"""How a run was made, from its record: what an entry says of it, what makes it again, and digests of what it rests on.
 
-from collections.abc import Mapping
+The digests do not depend on the order of files or lines.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import RegressionSpec, SystemSpec
-from toolkit.files.provenance import record_path
+from toolkit.datasets import Selection, find, load, resolve_topics
+from toolkit.datasets.recorded_topics import references
+from toolkit.files.provenance import record_path, topics_digest
 from toolkit.files.store.wheels import PYPI
+from toolkit.files.texts.lines import read_bytes
 from toolkit.jobs import RunJob
 from toolkit.jobs.up_to_date import differing_steps
 from toolkit.registry.choice import choose_system
@@ -129,3 +137,57 @@ def _revision(step: Mapping[str, Any], record: Mapping[str, Any], path: Path) ->
         return f"pyserini {versions['pyserini']}"
     except KeyError as error:
         raise ToolkitError(f"{record_path(path)} lacks {error}", MAKE_IT) from error
+
+
+def selection_of(reference: str) -> Selection:
+    """The part of a benchmark that a name or a folder means; ToolkitError where it means none."""
+    selection = find(reference)
+    if selection is None:
+        hint = "a regression needs topics and judgments: `tandem benchmarks new` makes a folder of yours a benchmark"
+        raise ToolkitError(f"{reference} is no benchmark", hint)
+    return selection
+
+
+def benchmark_facts(reference: str) -> dict[str, Any]:
+    """Name, number of queries, digests of topics and judgments: what an entry says of its benchmark; of one that is not
+    registered its folder as well."""
+    topics, selection = resolve_topics(reference).topics, selection_of(reference)
+    folder = {"folder": selection.benchmark} if os.path.isabs(selection.benchmark) else {}
+    digests = {"topics": topics_digest(topics), "qrels": qrels_digest(selection)}
+    return {"name": selection.name, **folder, "queries": len(topics), **digests}
+
+
+def reference_of(benchmark: Mapping[str, Any]) -> str:
+    """What finds the benchmark of an entry again: its name, or its folder and the part of it."""
+    [reference] = references(benchmark)
+    return reference
+
+
+def qrels_digest(selection: Selection) -> str:
+    """SHA-256 over the sorted judgments, `query_id iteration doc_id relevance` and a newline each."""
+    benchmark = load(selection.benchmark)
+    rows = sorted(
+        f"{row.query_id} {row.iteration} {row.doc_id} {row.relevance}\n"
+        for group in selection.groups
+        for mode in selection.modes or ("",)
+        for row in benchmark.qrels(group, mode)
+    )
+    return sha256("".join(rows).encode())
+
+
+def corpus_digest(corpus: Mapping[str, Any]) -> str:
+    """Of what an index was made of, as its record says: of its documents, or of the files that they stood in."""
+    return corpus.get("content") or corpus["sha256"]
+
+
+def run_lines(path: Path, modes: Sequence[str] = ()) -> bytes:
+    """The lines of a run file as they stand, decompressed; only those of these modes, where some are named."""
+    lines = read_bytes(path).splitlines(keepends=True)
+    if modes:
+        lines = [line for line in lines if line.split(None, 1)[0].endswith(tuple(f"-{mode}".encode() for mode in modes))]
+    return b"".join(lines)
+
+
+def sha256(data: bytes) -> str:
+    """In hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()

