@@ -5,24 +5,24 @@ and `report.html` of all. What is there and up to date, as its record says, is n
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Scores
 from toolkit.core.system.files import open_output
 from toolkit.datasets import TopicSet
-from toolkit.files.provenance import Output, Provenance, file_digest, is_recorded, part, read_record
+from toolkit.files.provenance import Output, Provenance, file_digest
 from toolkit.jobs import RunJob, pipeline_job
-from toolkit.jobs.engines import opened
+from toolkit.jobs.file_job import opened
 from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, reason_to_make, recorded
-from toolkit.jobs.rerank_jobs import rerank_job
-from toolkit.jobs.up_to_date import tandem_version
+from toolkit.jobs.search_jobs import rerank_job
+from toolkit.jobs.up_to_date import why_unlike
 from toolkit.retrieval.rerank.rerank_step import Rerank
 from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import given_topics
@@ -78,29 +78,26 @@ class Experiment:
             raise ToolkitError("an experiment is of systems on benchmarks", "name one of each")
         shared = ("device", "batch_size", "trust_remote_code", "systems")
         of_both = {name: how[name] for name in shared if how.get(name)} | {"precision": precision}
-        problems = _Problems()
+        problems: list[Failure] = []
         topics, searches, rerankers = {}, [], []
         for name in dict.fromkeys(benchmarks):
-            with problems.of(name):
+            with _noted(name, problems):
                 topics[name] = _of_benchmark(name)
         for name in dict.fromkeys(names):
-            with problems.of(name):
+            with _noted(name, problems):
                 step = Retrieve(name, hits=hits, **how)
                 searches.append(step.in_precision(precision) if precision else step)
         for name in dict.fromkeys(rerank):
-            with problems.of(name):
-                reranker = Rerank(name, depth=depth, **of_both, **(reranking or {}))
-                rerankers.append(reranker)
-        problems.refuse()
+            with _noted(name, problems):
+                rerankers.append(Rerank(name, depth=depth, **of_both, **(reranking or {})))
+        _refuse(problems)
         self.runs: list[PlannedRun] = []
         for benchmark, topic_set in topics.items():
             for step in searches:
-                with problems.of(f"{step.name} on {benchmark}"):
+                with _noted(f"{step.name} on {benchmark}", problems):
                     self.runs += self._planned(benchmark, topic_set, step, rerankers)
-        problems.refuse()
-        if twice := [
-            run.path for number, run in enumerate(self.runs) if run.path in {each.path for each in self.runs[:number]}
-        ]:
+        _refuse(problems)
+        if twice := [path for path, count in Counter(run.path for run in self.runs).items() if count > 1]:
             raise ToolkitError(f"two of these runs are {twice[0]}", "name each system and benchmark once")
 
     def _planned(self, benchmark: str, topics: TopicSet, step: Retrieve, rerankers: Sequence[Rerank]) -> Iterator[PlannedRun]:
@@ -147,7 +144,7 @@ class Experiment:
     def make(self, **engine: Any) -> Results:
         """Make what is not there or out of date, evaluate and report. What fails is in `failures`, and nothing else is lost.
 
-        engine  who computes the runs, see `toolkit.jobs.engines.opened`
+        engine  who computes the runs, see `toolkit.jobs.file_job.opened`
         """
         results = Results()
         with opened(**engine) as executor:
@@ -182,7 +179,7 @@ class Experiment:
         made_of = [*paths, *(runs[0].with_name(SCORES) for runs in results.runs.values())]
         data = {"files": {str(path.relative_to(self.output)): file_digest(path) for path in made_of}}
         results.report = self.output / REPORT
-        if self._is_reported(data):
+        if not why_unlike(results.report, "report", {"data/files": data["files"]}):
             return
         models = collect([*map(str, paths)], list(results.runs), measures=self.measures, missing=self.missing)
         text = to_html(report(models, missing=self.missing), missing=self.missing)
@@ -194,12 +191,6 @@ class Experiment:
         counts = {"runs": len(paths)}
         Output(results.report).write(write, Provenance(data=data), tag="report", counts=counts, started=started, what="report")
 
-    def _is_reported(self, data: Mapping[str, Any]) -> bool:
-        path = self.output / REPORT
-        record = read_record(path) if path.exists() else None
-        same = is_recorded(record, path, "report")
-        return same and part(record, "data", "files") == data["files"] and tandem_version(record) == __version__
-
 
 def _of_benchmark(name: str) -> TopicSet:
     topics = given_topics(name)
@@ -208,23 +199,19 @@ def _of_benchmark(name: str) -> TopicSet:
     return topics
 
 
-class _Problems:
-    """What is wrong with a request, to be said together."""
+@contextmanager
+def _noted(what: str, problems: list[Failure]) -> Iterator[None]:
+    """Put what is wrong with a request among the problems, which are said together."""
+    try:
+        yield
+    except ToolkitError as error:
+        problems.append(Failure(what, error))
 
-    def __init__(self):
-        self._found: list[tuple[str, ToolkitError]] = []
 
-    @contextmanager
-    def of(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except ToolkitError as error:
-            self._found.append((what, error))
-
-    def refuse(self) -> None:
-        """Raise the only problem, or one error with all of them."""
-        if len(self._found) == 1:
-            raise self._found[0][1]
-        if self._found:
-            shown = [f"{what}: {error.message} ({error.hint})" for what, error in self._found]
-            raise ToolkitError(f"{len(shown)} things are wrong", "nothing was done yet", problems=shown)
+def _refuse(problems: Sequence[Failure]) -> None:
+    """Raise the only problem, or one error with all of them."""
+    if len(problems) == 1:
+        raise problems[0].error
+    if problems:
+        shown = [f"{each.what}: {each.error.message} ({each.error.hint})" for each in problems]
+        raise ToolkitError(f"{len(shown)} things are wrong", "nothing was done yet", problems=shown)

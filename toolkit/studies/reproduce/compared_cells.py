@@ -78,8 +78,7 @@ class Compared(NamedTuple):
         if self.value is None:
             return ""
         sign = "+" if self.cell.printed.startswith("+") or (change_of(self.cell) and self.value > 0) else ""
-        shown = f"{self.value * SCALES[self.cell.scale]:{sign}.{decimals(self.cell)}f}"
-        return shown
+        return f"{self.value * SCALES[self.cell.scale]:{sign}.{decimals(self.cell)}f}"
 
     @property
     def off(self) -> float | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,11 +24,12 @@ from toolkit.studies.reproduce.compared_cells import (
     STATES,
     Compared,
     by_prompt,
+    decimals,
     mean_difference,
 )
 from toolkit.studies.reproduce.dry_run import unmade_places
-from toolkit.studies.reproduce.made_files import Made, made
 from toolkit.studies.reproduce.row_commands import commands
+from toolkit.studies.reproduce.row_files import made
 from toolkit.studies.reproduce.row_prompts import OTHER, WHOSE
 from toolkit.studies.reproduce.table_rows import change_of
 
@@ -122,7 +124,7 @@ def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
         "id": f"table-{name}",
         "title": f"Table {name}" if name.isdigit() else name.replace("figure", "Figure "),
         "heads": _heads(columns),
-        "blocks": _blocks(rows),
+        "blocks": [(heading, list(below)) for heading, below in groupby(rows, itemgetter("block"))],
         "below": below,
         "overall": _points(mean_difference(cells)),
         "states": _states(cells),
@@ -193,16 +195,8 @@ def _changes(values: Iterable[str]) -> int:
 
 def _heads(columns: Sequence[tuple[str, ...]]) -> list[list[Head]]:
     """The lines of heads: what is equal beside each other, below the same, has one."""
-    lines = []
-    for level in range(len(columns[0])):
-        line: list[tuple[tuple[str, ...], int]] = []
-        for column in columns:
-            if line and line[-1][0] == column[: level + 1]:
-                line[-1] = (line[-1][0], line[-1][1] + 1)
-            else:
-                line.append((column[: level + 1], 1))
-        lines.append([Head(_head(key[-1]), width) for key, width in line])
-    return lines
+    beginnings = ([column[: level + 1] for column in columns] for level in range(len(columns[0])))
+    return [[Head(_head(key[-1]), len(list(same))) for key, same in groupby(line)] for line in beginnings]
 
 
 def _head(name: str) -> str:
@@ -241,11 +235,11 @@ def _number(note: str, notes: dict[str, int]) -> int:
 def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: tuple[str, ...]) -> dict[str, Any]:
     cell = each.cell
     own = [text for text in _known(each) if text not in common]
-    off = "" if each.difference is None else _difference(each)
+    off = "" if each.difference is None else f"{each.difference * SCALES[cell.scale]:+.{decimals(cell)}f}"
     return {
         "state": each.state,
         "sign": SIGNS[each.state],
-        "ours": each.shown or "",
+        "ours": each.shown,
         "best": each.tested.first,
         "similar": each.tested.is_similar,
         "printed": cell.printed,
@@ -274,23 +268,9 @@ def _tried(each: Compared) -> str:
     return f"{way}{untried}"
 
 
-def _difference(each: Compared) -> str:
-    return f"{(each.value - each.cell.value) * SCALES[each.cell.scale]:+.{len(each.cell.printed.partition('.')[2])}f}"
-
-
 def _points(off: float | None) -> str:
     """A mean difference in points, 100 for the whole."""
     return "" if off is None else f"{100 * off:+.2f}".replace("+0.00", "0.00").replace("-0.00", "0.00")
-
-
-def _blocks(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Rows that stand below one heading together."""
-    blocks: list[tuple[str, list[dict[str, Any]]]] = []
-    for row in rows:
-        if not blocks or blocks[-1][0] != row["block"]:
-            blocks.append((row["block"], []))
-        blocks[-1][1].append(row)
-    return blocks
 
 
 def _scales(cells: Sequence[Compared]) -> str:
@@ -316,15 +296,11 @@ def _records(reproduction: Reproduction) -> dict[str, Any]:
     rows = [each for _, each in made(reproduction.files, (*tables.rows, *tables.others))]
     seconds = [each.seconds for each in rows if each.seconds is not None]
     return {
-        "rows": [_record(each) for each in rows],
+        "rows": [vars(each) | {"seconds": "" if each.seconds is None else _duration(each.seconds)} for each in rows],
         "seconds": _duration(sum(seconds)) if seconds else "",
         "requests": sum(each.requests for each in rows),
         "tokens": sum(each.tokens for each in rows),
     }
-
-
-def _record(each: Made) -> dict[str, Any]:
-    return {**vars(each), "seconds": "" if each.seconds is None else _duration(each.seconds)}
 
 
 def _duration(seconds: float) -> str:
@@ -335,10 +311,10 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
 
 
-def _commands(reproduction: Reproduction) -> Iterator[tuple[str, list[str]]]:
+def _commands(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
     """What makes each row by hand, part by part."""
     by_part: dict[str, dict[str, None]] = {}
     for row in reproduction.tables.rows:
         lines = dict.fromkeys(commands(reproduction.files, row))
         by_part.setdefault(row.part.name, {}).update(lines)
-    yield from ((name, list(lines)) for name, lines in by_part.items())
+    return [(name, list(lines)) for name, lines in by_part.items()]
