@@ -32,20 +32,27 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tandem_ir.building import Build, check_benchmark, datasheet
-from tandem_ir.evaluation import cite, diff, evaluate, experiment, gate, published_prompts, report, report_site, reproduce
-from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
-from tandem_ir.measure_cards import (
+from tandem_ir.benchmarks import Build, check_benchmark, datasheet, load, read_qrels, read_run, read_topics
+from tandem_ir.evaluation import (
+    cite,
+    diff,
+    experiment,
+    gate,
     measure_axioms,
     measure_card,
     measure_discrimination,
     measure_references,
     measure_sensitivity,
     measures,
+    published_prompts,
+    report,
+    report_site,
+    reproduce,
 )
-from tandem_ir.reading import load, read_qrels, read_run, read_topics
+from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
 from toolkit import __version__
-from toolkit.core.system.lazy_names import when_imported
+from toolkit.core.system.lazy_names import lazy_names, when_imported
+from toolkit.evaluation import evaluate
 
 if TYPE_CHECKING:
     from toolkit.core.errors import ToolkitError
@@ -55,29 +62,28 @@ if TYPE_CHECKING:
     from toolkit.core.topics import Topic
     from toolkit.models.checkpoints.own_systems import ChatModel, ListRanker, PairScorer, TextEncoder
     from toolkit.retrieval.diversify.diversify_step import Diversify
-    from toolkit.retrieval.expand.merge import MergeLists
-    from toolkit.retrieval.fuse.fuse_step import Fuse
+    from toolkit.retrieval.fuse import Fuse
+    from toolkit.retrieval.merge_lists import MergeLists
     from toolkit.retrieval.rerank.rerank_step import Rerank
     from toolkit.retrieval.search.retrieve import FilterByRules, Retrieve
 
 # what is loaded when it is first asked for
-CLASSES = {
-    "ChatModel": "toolkit.models.checkpoints.own_systems",
-    "Diversify": "toolkit.retrieval.diversify.diversify_step",
-    "FilterByRules": "toolkit.retrieval.search.retrieve",
-    "Fuse": "toolkit.retrieval.fuse.fuse_step",
-    "ListRanker": "toolkit.models.checkpoints.own_systems",
-    "MergeLists": "toolkit.retrieval.expand.merge",
-    "PairScorer": "toolkit.models.checkpoints.own_systems",
-    "Qrels": "toolkit.core.qrels",
-    "Rerank": "toolkit.retrieval.rerank.rerank_step",
-    "Retrieve": "toolkit.retrieval.search.retrieve",
-    "Run": "toolkit.core.runs",
-    "Scores": "toolkit.core.scores",
-    "TextEncoder": "toolkit.models.checkpoints.own_systems",
-    "ToolkitError": "toolkit.core.errors",
-    "Topic": "toolkit.core.topics",
-}
+__getattr__, _ = lazy_names(
+    __name__,
+    {
+        "toolkit.core.errors": ("ToolkitError",),
+        "toolkit.core.qrels": ("Qrels",),
+        "toolkit.core.runs": ("Run",),
+        "toolkit.core.scores": ("Scores",),
+        "toolkit.core.topics": ("Topic",),
+        "toolkit.models.checkpoints.own_systems": ("ChatModel", "ListRanker", "PairScorer", "TextEncoder"),
+        "toolkit.retrieval.diversify.diversify_step": ("Diversify",),
+        "toolkit.retrieval.merge_lists": ("MergeLists",),
+        "toolkit.retrieval.fuse": ("Fuse",),
+        "toolkit.retrieval.rerank.rerank_step": ("Rerank",),
+        "toolkit.retrieval.search.retrieve": ("FilterByRules", "Retrieve"),
+    },
+)
 
 __all__ = [
     "Build",
@@ -131,14 +137,6 @@ __all__ = [
 
 
 when_imported("ir_datasets", lambda: import_module("toolkit.datasets"))  # which registers our ids
-
-
-def __getattr__(name: str):
-    if name not in CLASSES:
-        raise AttributeError(f"module 'tandem_ir' has no attribute {name!r}")
-    found = getattr(import_module(CLASSES[name]), name)
-    globals()[name] = found
-    return found
 
 
 def __dir__() -> list[str]:

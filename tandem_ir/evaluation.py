@@ -1,4 +1,4 @@
-"""Scores of runs, differences between runs, reports."""
+"""Scores of runs, differences between runs, reports; what is known of measures, and what their numbers can be trusted with."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.system.lazy_names import pandas
-from toolkit.evaluation import evaluate
 
 if TYPE_CHECKING:
+    from toolkit.core.tables.aligned_table import Table
     from toolkit.evaluation.decisions.decision import Gate
     from toolkit.reporting.site.site_folder import Written
     from toolkit.studies.cite import Citations
     from toolkit.studies.experiment import Results
+    from toolkit.studies.measure_cards.measure_card import Card
     from toolkit.studies.reproduce import Outcome
-
-__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "published_prompts", "report", "report_site", "reproduce"]
 
 
 def cite(
@@ -80,7 +79,7 @@ def experiment(
     Its `scores` are by benchmark, `runs` the files, `failures` what could not be made. Raises ToolkitError, with everything
     that is wrong, before anything is made.
     """
-    from toolkit.jobs.engines import engine_of
+    from toolkit.jobs.file_job import engine_of
     from toolkit.studies.experiment import Experiment
 
     made_by = engine_of(how)
@@ -194,7 +193,7 @@ def reproduce(
     Its `cells` are every printed number with ours, `claims` what the paper claims and whether it holds, `failures` what could
     not be made. Raises ToolkitError before anything is made.
     """
-    from toolkit.jobs.engines import engine_of
+    from toolkit.jobs.file_job import engine_of
     from toolkit.studies.reproduce import Reproduction
 
     made_by = engine_of(how)
@@ -212,3 +211,85 @@ def published_prompts(paper: str, files: Sequence[str | Path], folder: str | Pat
     from toolkit.models.llm.paper_prompts import write_prompts
 
     return [path for _, path in write_prompts(paper, files, folder)]
+
+
+def measures() -> pandas.DataFrame:
+    """The measures that Tandem adds to ir_measures, one a row.
+
+    Columns: name, title, definition, source, status (`published` or `experimental`), variants, direction, range, over, needs,
+    modes, absent, parameters, related.
+    """
+    from toolkit.studies.measure_cards.measure_card import Card, cards
+
+    return pandas.DataFrame(cards(), columns=list(Card._fields))
+
+
+def measure_card(name: str) -> Card:
+    """The card of one measure (`WISE`, `p-MRR`): a named tuple with the columns of `measures`. Raises ToolkitError."""
+    from toolkit.studies.measure_cards.measure_card import card
+
+    return card(name)
+
+
+def measure_axioms() -> pandas.DataFrame:
+    """Every measure, in every variant, against every axiom.
+
+    `yes`; `no` where there is a counterexample; empty where the axiom is not about the measure. What the columns are is in
+    `tandem measures axioms`.
+    """
+    from toolkit.studies.measure_cards.card_tables import overview
+
+    return _frame(overview())
+
+
+def measure_references(names: str | Sequence[str] = (), *, measures: str | Sequence[str] | None = None) -> pandas.DataFrame:
+    """What BM25, its placebo, and blind, random, oracle and reversed orders score.
+
+    names     of benchmarks, or of groups of them; none for all that are on this machine and have an instructed mode
+    measures  as ir_measures writes them; None for those of each benchmark's own table
+
+    Columns: benchmark, measure, mode, bm25, placebo, blind, random, oracle, reversed. Raises ToolkitError.
+    """
+    from toolkit.studies.measure_cards.reference_scores import reference_scores
+
+    names, measures = ([each] if isinstance(each, str) else each for each in (names, measures))
+    return _frame(reference_scores(names, measures))
+
+
+def measure_sensitivity(
+    runs: Any, *, digits: int = 3, depths: Sequence[int] = (100, 20, 10), **judged: Any
+) -> pandas.DataFrame:
+    """The values of runs beside those of the same runs with rounded scores, ties the other way, and shorter lists.
+
+    runs    as `evaluate` takes them
+    digits  after the point that scores keep
+    depths  documents of a list that are kept
+    judged  `benchmark`, or `qrels` and `modes`; `measures`
+
+    Columns: run, measure, mode, change, before, after, changed (the share of queries whose value becomes another one), queries.
+    Raises ToolkitError.
+    """
+    from toolkit.studies.measure_cards.sensitivity import sensitivity
+
+    return _frame(sensitivity(runs, digits=digits, depths=depths, **judged))
+
+
+def measure_discrimination(runs: Any = None, *, seed: int = 0, **judged: Any) -> pandas.DataFrame:
+    """How many core queries measures need to decide between two runs as other core queries do, and significantly.
+
+    runs    two or more, as `evaluate` takes them; None for the registered runs of the benchmark
+    seed    of the parts of the core queries
+    judged  `benchmark`, or `qrels` and `modes`; `measures`
+
+    Columns: measure, mode, core queries, agree, significant, pairs. Raises ToolkitError.
+    """
+    from toolkit.studies.measure_cards.discrimination import discrimination
+
+    return _frame(discrimination(runs, seed=seed, **judged))
+
+
+def _frame(table: Table) -> pandas.DataFrame:
+    from toolkit.core.tables.aligned_table import Number
+
+    rows = [[cell.value if isinstance(cell, Number) else cell for cell in row] for row in table.rows]
+    return pandas.DataFrame(rows, columns=[column.title for column in table.columns])

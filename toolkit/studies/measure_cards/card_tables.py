@@ -1,5 +1,6 @@
-"""The tables of a card, on the terminal and on its page alike: axioms and what contradicts them, and how the measure orders the
-systems of papers beside other measures.
+"""The tables of a card, on the terminal and on its page in the docs alike.
+
+Axioms and what contradicts them, and how the measure orders the systems of papers beside other measures.
 """
 
 import functools
@@ -12,15 +13,25 @@ from toolkit.metrics.agreement import Agreement, printed_agreement
 from toolkit.registry.published.paper_tables import graded, papers, reading
 from toolkit.studies.measure_cards.axioms import AXIOMS, MODES, Axiom, Counterexample, counterexamples, forms, held
 from toolkit.studies.measure_cards.evidence import evidence_tables
+from toolkit.studies.measure_cards.measure_card import Card, cards, facts
+
+BLIND = next(axiom for axiom in AXIOMS if axiom.name == "blind")
+HOLDS, CONTRADICTED, NOT_ABOUT = "yes", "no", ""
+FOUND = "yes: no counterexample was found; no: there is one, which `tandem measures show NAME` prints; empty: not about it"
+HEAD = """\
+# Cards of the measures
+
+A page each: what each of Tandem's measures is, needs and gives, rendered from `toolkit/registry/measures.yaml` and from what
+`scripts/measure_evidence` computed of the minis' registered runs. `tandem measures show NAME` prints one of them, and
+[measures](../measures.md) has the formulas. [The guide](../guides/measures.md) says how cards are read,
+[what these measures reward](../guides/what-measures-reward.md) what comes of it.
+"""
 
 
 def tables_of(name: str) -> list[Table]:
     """Axioms, what is published, and what is recorded of the registered runs: those that there is something to say of."""
     from_papers = (counterexample_table(name), published_table(name), agreement_table(name))
     return [*(table for table in from_papers if table.rows), *evidence_tables(name)]
-
-
-BLIND = next(axiom for axiom in AXIOMS if axiom.name == "blind")
 
 
 def published_table(name: str) -> Table:
@@ -68,10 +79,6 @@ def ours(paper: str, printed: str) -> str:
     return reading(paper)["measures"].get(printed, "").partition("@")[0].partition("(")[0]
 
 
-HOLDS, CONTRADICTED, NOT_ABOUT = "yes", "no", ""
-FOUND = "yes: no counterexample was found; no: there is one, which `tandem measures show NAME` prints; empty: not about it"
-
-
 def outcome(axiom: Axiom, measure: str) -> str:
     """Whether a measure, as `held` writes it, meets an axiom."""
     if not axiom.is_about(registry.measure(measure)):
@@ -110,3 +117,42 @@ def in_words(axiom: Axiom, against: Counterexample) -> str:
     shown = ", ".join(f"{mode} {docs}" for mode, docs in lists.items())
     judged = ", ".join(f"{mode} {labels[mode]}" for mode in MODES if labels[mode]) or "nothing"
     return f"lists {shown}; relevant {judged}; {axiom.said(case)}: {against.before:.4g} becomes {against.after:.4g}"
+
+
+def pages() -> dict[str, str]:
+    """Name of the file -> its text: the axioms of all and a list of the cards, then a page a measure."""
+    return {"README.md": start_page()} | {f"{each.name}.md": card_page(each) for each in cards()}
+
+
+def start_page() -> str:
+    """The page that the others are found from."""
+    axioms = overview()
+    listed = [f"- [{each.name}]({each.name}.md): {each.title}" for each in cards()]
+    lines = [HEAD, *listed, "", "## Axioms", "", *in_markdown(axioms), "", *(f"- {note}" for note in axioms.notes), ""]
+    return "\n".join(lines)
+
+
+def card_page(of: Card) -> str:
+    """One card."""
+    lines = [f"# {of.name}", "", "| | |", "| --- | --- |", *(f"| {name} | {cell(value)} |" for name, value in facts(of)), ""]
+    for table in tables_of(of.name):
+        lines += [f"## {table.title}", "", *in_markdown(table), ""]
+        lines += [*(f"- {note}" for note in table.notes), ""] if table.notes else []
+    return "\n".join(lines)
+
+
+def in_markdown(table: Table) -> Iterator[str]:
+    """A table of words and of numbers."""
+    yield f"| {' | '.join(column.name for column in table.columns)} |"
+    yield "|" + " --- |" * len(table.columns)
+    yield from (f"| {' | '.join(cell(shown(each)) for each in row)} |" for row in table.rows)
+
+
+def shown(value: Cell) -> str:
+    """A cell's value with its own decimals; nothing for None."""
+    return f"{value.value:.{value.decimals}f}" if isinstance(value, Number) else "" if value is None else str(value)
+
+
+def cell(text: str) -> str:
+    """Text as a cell of a table has it."""
+    return text.replace("|", "\\|")
