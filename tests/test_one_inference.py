@@ -15,8 +15,7 @@ from toolkit.files.formats import read_run
 from toolkit.reporting.diff.compare_runs import diff
 from toolkit.reporting.report.collect import collect
 from toolkit.reporting.report.differences import differences
-from toolkit.reporting.report.leading import leading
-from toolkit.reporting.report.model import Key
+from toolkit.reporting.report.model import Key, leading
 from toolkit.reporting.site.site_pages import ALIKE, BEST, marks
 from toolkit.reporting.tables.rank_table import ranked
 

@@ -8,11 +8,11 @@ from followir_layout import CROSS_LINGUAL, write_followir, write_former, write_m
 
 from toolkit import datasets
 from toolkit.core.runs import join_runs
-from toolkit.datasets.candidates import benchmark_candidates
 from toolkit.evaluation import evaluate
 from toolkit.evaluation.scores.score_output import render
 from toolkit.files.formats import write_run
 from toolkit.retrieval.instructions import topics_sent
+from toolkit.retrieval.search.candidates import benchmark_candidates
 
 # candidates d2 d1 d3 d5 d4; 310: d1 2, d2 1; 325: d3 1, d4 1 (in og)
 AP = (1 + (1 / 3 + 2 / 5) / 2) / 2

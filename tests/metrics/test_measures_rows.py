@@ -16,8 +16,8 @@ from toolkit.evaluation import evaluate
 from toolkit.metrics import definitions
 from toolkit.metrics.compute import function_of
 from toolkit.metrics.families import paired, perspectives
+from toolkit.reporting.report.differences import best
 from toolkit.reporting.report.model import Key
-from toolkit.reporting.report.significance import best
 
 ROW = {"title": "A toy", "text": "A toy.", "source": "this test"}
 CUTOFF = {"cutoff": {"type": "int", "default": 2, "text": "k"}, "ties": {"type": "str", "default": "trec", "text": "order"}}
@@ -28,7 +28,7 @@ def add(monkeypatch):
     """Adds a row for the time of a test, and gives its measure."""
 
     def added(function, module, **row):
-        spec = MeasureSpec("Toy", function=f"{module.__name__.rpartition('.')[2]}.toy", **ROW, **row)
+        spec = MeasureSpec("Toy", function=f"{module.__name__.removeprefix('toolkit.metrics.')}.toy", **ROW, **row)
         monkeypatch.setattr(module, "toy", function, raising=False)
         monkeypatch.setitem(registry.measures(), "Toy", spec)
         measure = definitions.define(spec)
@@ -43,7 +43,7 @@ def best_of(measure, values):
     """Which of these runs a report marks as the best."""
     runs = [SimpleNamespace(name=name, value=lambda *_, value=value: value) for name, value in values.items()]
     found = best(SimpleNamespace(judgments=SimpleNamespace(modes=Modes())), runs, Key("all", measure, ""))
-    return [run.name for run in found]
+    return found
 
 
 def test_every_row_names_a_function_and_measures_that_exist():

@@ -26,8 +26,7 @@ from toolkit.reporting.figures.drawing import caption, to_spec
 from toolkit.reporting.figures.kinds import surface
 from toolkit.reporting.figures.kinds.radar import stages
 from toolkit.reporting.figures.kinds.size import family
-from toolkit.reporting.figures.style import ticks
-from toolkit.reporting.figures.theme import MOST
+from toolkit.reporting.figures.theme import MOST, ticks
 from toolkit.reporting.report.collect import collect
 from toolkit.reporting.report.model import Key, QueryValues, RunFacts
 from toolkit.reporting.report.run_facts import Cost

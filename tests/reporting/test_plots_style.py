@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolkit.reporting.figures.style import COLOURS, DASHES, GREY, INK, SHAPES, WIDEST, cell, labels
+from toolkit.reporting.figures.theme import COLOURS, DASHES, GREY, INK, SHAPES, WIDEST, cell, labels
 
 ROOT = Path(__file__).resolve().parents[2]
 WHITE, DARK = "#ffffff", "#121212"  # Chromium's canvas in a dark scheme

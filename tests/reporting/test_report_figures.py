@@ -21,7 +21,6 @@ from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.theme import focused, run_looks, with_legend_clicks
 from toolkit.reporting.report.collect import collect
 from toolkit.reporting.report.make_report import report, to_html
-from toolkit.reporting.tables import fitting
 
 SVG = "{http://www.w3.org/2000/svg}"
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
@@ -105,8 +104,8 @@ def test_text_of_files_has_seven_points_at_the_width_they_are_made_for(minis, tm
 def test_a_narrow_chart_has_fewer_panels_side_by_side_and_names_its_rows_in_the_first_column(minis):
     plot = next(plot for plot in PLOTS if plot.name == "intervals")
     whole = drawing.to_spec(plot, minis[0])
-    narrow, svg = fitting.fitted(whole, 343)
-    assert fitting.size(svg)[0] <= 343
+    narrow, svg = drawing.fitted(whole, 343)
+    assert drawing.size(svg)[0] <= 343
     assert (whole["columns"], narrow["columns"]) == (3, 1)
 
     def named(spec):
@@ -121,8 +120,8 @@ def test_a_narrow_chart_has_fewer_panels_side_by_side_and_names_its_rows_in_the_
 )
 def test_every_figure_can_be_as_narrow_as_a_phone(minis, plot):
     for model in filter(plot.applies, minis):
-        _, svg = fitting.fitted(drawing.to_spec(plot, model), 358)
-        assert fitting.size(svg)[0] <= 358 * 1.1  # text of 10 pixels has 9
+        _, svg = drawing.fitted(drawing.to_spec(plot, model), 358)
+        assert drawing.size(svg)[0] <= 358 * 1.1  # text of 10 pixels has 9
 
 
 @pytest.mark.process

@@ -15,7 +15,7 @@ from toolkit.registry.published.comparison import Beside
 from toolkit.reporting.report.collect import collect
 from toolkit.reporting.report.make_report import report
 from toolkit.reporting.report.run_facts import find_system, heading_of
-from toolkit.reporting.tables.paper_section import _row, _tested, claims_table, published_table
+from toolkit.reporting.tables.sections import _row, _tested, claims_table, published_table
 
 
 @pytest.fixture(scope="module")

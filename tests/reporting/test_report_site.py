@@ -24,8 +24,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.files.formats import read_run, write_run
 from toolkit.files.provenance import file_digest
 from toolkit.reporting.site.contents import file_names, safe_names
-from toolkit.reporting.site.history import differing
 from toolkit.reporting.site.site_folder import MANIFEST, check_folder, write_folder
+from toolkit.reporting.site.site_pages import differing
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
 HOSTILE = "<img/src=x/onerror=\"document.title='taken'\"></script><script>document.title='taken'</script>"

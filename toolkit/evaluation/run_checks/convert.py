@@ -1,8 +1,6 @@
-"""A run in another form (see `toolkit.files.runs.runs` and `toolkit.files.runs.requests`), under other ids, and its record
-then.
-"""
+"""A run in another form, under other ids or repaired, and its record then: `toolkit.files.runs.runs`, `files.runs.requests`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,12 +8,15 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.core.system.files import is_stream
+from toolkit.core.system.files import is_stream, open_output
 from toolkit.core.topics import Topic
 from toolkit.files.formats import FORMS, read_run, write_requests
 from toolkit.files.provenance import Recorded, file_digest, part, read_recorded, write_record
+from toolkit.files.runs.lint import Lines, examine_qrels, examine_run, judgment
+from toolkit.files.runs.problems import Problem, codes
 from toolkit.files.runs.trec_runs import DEFAULT_TAG
 from toolkit.files.texts.corpus import corpus_files, read_corpus
+from toolkit.files.texts.lines import comments, read_bytes
 
 
 def convert_run(
@@ -147,3 +148,37 @@ def write_converted_record(record: dict[str, Any], run: Run, output: str | Path)
     counts = {"queries": len(run.query_ids), "lines": len(run)}
     data = {**part(record, "data"), "run": {**made, **counts, **part(record, "data", "run")}}
     write_record(output, {**record, "tag": run.tag, "data": data})
+
+
+def repair_file(path: str | Path, output: str | Path, *, is_qrels: bool = False) -> list[Problem]:
+    """Write a repaired copy of a run, with its record, or of qrels; all problems that the file has.
+
+    A run gets its ranks numbered, lines best first, one blank between columns, and equal lines once. Scores, the second column
+    and tags stay as they are written, equal scores in the order of the file (`ties='file'` goes by it); comments go to the top.
+    Qrels get four columns, one blank between them, and equal judgments once, in the order of the file: a reader scores neither
+    differently than before. Where an error is among the problems that no repair cures, nothing is written (`is_repaired`).
+    """
+    record = {} if is_qrels else converted_record(Recorded(path, None))  # it may be no run yet
+    data = read_bytes(path)
+    lines, problems = (examine_qrels if is_qrels else examine_run)(data)
+    if not is_repaired(problems):
+        return problems
+    with open_output(output) as out:
+        out.writelines(line + b"\n" for line in comments(data))
+        out.writelines(b" ".join(row) + b"\n" for row in (map(judgment, lines.rows()) if is_qrels else _ranked(lines)))
+    if not is_qrels and not is_stream(output):
+        write_converted_record(record, read_run(output), output)
+    return problems
+
+
+def is_repaired(problems: Iterable[Problem]) -> bool:
+    """Whether the safe repairs leave no error."""
+    return all(codes()[problem.code].fixable for problem in problems if problem.is_error)
+
+
+def _ranked(lines: Lines) -> Iterator[list[bytes]]:
+    rank, query_id = 0, None
+    for row in lines.rows(lines.best_first()):
+        rank = rank + 1 if row[0] == query_id else 1
+        query_id = row[0]
+        yield [*row[:3], b"%d" % rank, *row[4:]]

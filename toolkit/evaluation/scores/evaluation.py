@@ -22,7 +22,6 @@ from toolkit.evaluation.comparison.intervals import intervals as intervals_of
 from toolkit.evaluation.comparison.notes import run_findings, run_notes
 from toolkit.evaluation.scores import subtopics
 from toolkit.evaluation.scores.core_queries import CORE, INSTRUCTION, check_unit
-from toolkit.evaluation.scores.explain import lay_out
 from toolkit.evaluation.scores.judgments import (
     Declared,
     Judgments,
@@ -35,6 +34,7 @@ from toolkit.evaluation.scores.judgments import (
 from toolkit.evaluation.scores.run_inputs import as_sources, load_each, load_runs
 from toolkit.evaluation.scores.scoring import MeasureSet, score, score_references
 from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives
+from toolkit.metrics.explanation import lay_out
 
 if TYPE_CHECKING:
     from toolkit.datasets import PublishedIds

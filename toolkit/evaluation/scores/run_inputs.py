@@ -15,11 +15,11 @@ import numpy as np
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import Modes, join_mode
-from toolkit.core.natural_order import natural
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.system.progress import progress
 from toolkit.evaluation.comparison.references import is_reference
+from toolkit.files.provenance.naming import natural
 from toolkit.files.runs.conversion import as_qrels, as_run, is_one
 
 Given = Any  # what `toolkit.files.runs.conversion` takes

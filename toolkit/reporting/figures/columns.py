@@ -1,14 +1,11 @@
 """Which numbers a plot is of: groups and columns of a benchmark's table."""
 
-import math
-
 from toolkit import registry
 from toolkit.core.modes import INSTRUCTED
 from toolkit.core.scores import shown_measure
 from toolkit.evaluation.scores.scoring import AVERAGE, is_ranked
 from toolkit.metrics.evaluation import PAIRED
-from toolkit.reporting.report.leading import leading
-from toolkit.reporting.report.model import Key, ReportModel, RunFacts
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts, known_values, leading
 
 Column = tuple[str, str]  # measure, mode
 
@@ -61,9 +58,8 @@ def argued(model: ReportModel) -> list[Column]:
 def best_runs(model: ReportModel, column: Column, number: int) -> list[RunFacts]:
     """The runs with a value of a number, best first, and no more than so many of them."""
     sign = 1 if registry.measure(column[0]).direction == "lower" else -1
-    values = {facts.name: facts.value(*column, model.overall) for facts in model.runs}
-    known = [facts for facts in model.runs if values[facts.name] is not None and not math.isnan(values[facts.name])]
-    return sorted(known, key=lambda facts: sign * values[facts.name])[:number]
+    values = known_values(model.runs, Key(model.overall, *column))
+    return sorted((facts for facts in model.runs if facts.name in values), key=lambda facts: sign * values[facts.name])[:number]
 
 
 def shown_column(column: Column) -> str:

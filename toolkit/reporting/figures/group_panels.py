@@ -9,10 +9,8 @@ from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.scoring import AVERAGE
 from toolkit.reporting.figures.charts import chart_of, data
 from toolkit.reporting.figures.columns import best_runs, own_groups
-from toolkit.reporting.figures.style import GREY, labels
-from toolkit.reporting.figures.theme import run_labels, run_rows
-from toolkit.reporting.report.leading import leading
-from toolkit.reporting.report.model import ReportModel
+from toolkit.reporting.figures.theme import GREY, labels, run_labels, run_rows
+from toolkit.reporting.report.model import ReportModel, leading
 
 MOST = 20  # runs
 WIDTH, STEP = 640, 17  # pixels of all panels of a row without what is between them, and of a run

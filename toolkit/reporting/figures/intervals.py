@@ -12,8 +12,7 @@ from toolkit.metrics.inference import Bounds
 from toolkit.reporting.figures.charts import chart_of, data
 from toolkit.reporting.figures.columns import Column, by_query, keys, over
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import axis_name
-from toolkit.reporting.figures.theme import NAMES_ONCE, focused, lead, row_height, run_looks, run_rows, zero_line
+from toolkit.reporting.figures.theme import NAMES_ONCE, axis_name, focused, lead, row_height, run_looks, run_rows, zero_line
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts
 
 ACROSS = 3  # panels side by side

@@ -10,7 +10,6 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
-from toolkit.core.natural_order import natural
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.datasets import find, load, resolve_topics
@@ -21,6 +20,7 @@ from toolkit.evaluation.scores.run_inputs import Source, as_sources, load_runs
 from toolkit.evaluation.scores.scoring import score
 from toolkit.evaluation.scores.stance import by_stance, contested_questions, read_stances
 from toolkit.files.provenance import NamedRun, Recorded, run_names, system_name
+from toolkit.files.provenance.naming import natural
 from toolkit.metrics.families.diagnostics import Findings
 from toolkit.reporting.report.differences import with_baseline
 from toolkit.reporting.report.model import Key, QueryValues, ReportModel, RunFacts

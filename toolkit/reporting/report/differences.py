@@ -2,18 +2,20 @@
 
 import functools
 import itertools
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.scores import Change
 from toolkit.core.system.progress import progress
 from toolkit.evaluation.comparison.comparison import changes_of, corrected
 from toolkit.evaluation.scores.judgments import Part
 from toolkit.evaluation.scores.paired_values import PairedValues, paired
-from toolkit.evaluation.scores.scoring import MeasureSet
-from toolkit.reporting.report.leading import leader
-from toolkit.reporting.report.model import Key, ReportModel, RunFacts
+from toolkit.evaluation.scores.scoring import MeasureSet, is_ranked
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts, best_of, known_values, leader
+from toolkit.reporting.tables.text_table import BEST, DAGGER, OF_KIND, WORSE
 
 EVERY = 20  # runs up to which each may be the baseline
 
@@ -108,3 +110,45 @@ def _default(model: ReportModel) -> str:
     names = [facts.name for facts in model.runs]
     of_bm25 = [facts.name for facts in model.runs if facts.called == "bm25"]
     return "bm25" if "bm25" in of_bm25 else next(iter(of_bm25), names[0])
+
+
+def by_heading(model: ReportModel) -> dict[str, list[RunFacts]]:
+    """Kind of system -> its runs, in the report's order."""
+    kinds = defaultdict(list)
+    for facts in model.runs:
+        kinds[facts.heading].append(facts)
+    return dict(kinds)
+
+
+def best(model: ReportModel, runs: Sequence[RunFacts], key: Key) -> list[str]:
+    """The names of those with the best value; several where they are equal, none where all are or where nobody can be best."""
+    known = known_values(runs, key)
+    can_be_best = len(set(known.values())) > 1 and is_ranked(key.measure, key.mode, model.judgments.modes)
+    return best_of(known, key.measure) if can_be_best else []
+
+
+def marks(model: ReportModel, group: str) -> dict[tuple[str, Key], str]:
+    """(run, number) -> `best` of all, or `of-kind`: the best of its kind, where that has several runs."""
+    marked: dict[tuple[str, Key], str] = {}
+    for column in model.columns(group):
+        key = Key(group, *column)
+        for runs in by_heading(model).values():
+            marked |= {(name, key): OF_KIND for name in best(model, runs, key)}
+        marked |= {(name, key): BEST for name in best(model, model.runs, key)}
+    return marked
+
+
+def against(model: ReportModel, baseline: str, run: str, key: Key) -> str:
+    """`dagger` where a run's number is significantly better than the baseline's, `worse` where it is worse; else empty."""
+    change = differences(model).change(baseline, run, key)
+    if change is None or not change.mark:
+        return ""
+    better = (change.difference > 0) != (registry.measure(key.measure).direction == "lower")
+    return DAGGER if better else WORSE
+
+
+def tested_measures(model: ReportModel) -> set[str]:
+    """The measures that every group has values of, query by query: only means of these can be tested."""
+    parts = [part.group for part in model.judgments.parts]
+    keys = {key for facts in model.runs for key in facts.values}
+    return {key.measure for key in keys if all(Key(part, key.measure, key.mode) in keys for part in parts)}

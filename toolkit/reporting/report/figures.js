@@ -3,7 +3,7 @@
 // there is time. A click on a mark or a legend's entry chooses its run, in every figure and table of the page.
 
 const figures = {views: new Map(), runs: new Set(), chosen: new Set(), baseline: null, listeners: [], near: new Set(), behind: new Set()};
-const TRIES = 6, LEAST = 120, NAMES = 0.34;  // as fitting.py has them
+const TRIES = 6, LEAST = 120, NAMES = 0.34;  // as drawing.py has them
 const OPTIONS = {ast: true, renderer: "svg", actions: false, logLevel: 1, tooltip: {theme: "custom"}};  // errors alone are logged
 
 function specOf(chart) {

@@ -18,8 +18,7 @@ from toolkit.evaluation.scores.paired_values import paired
 from toolkit.evaluation.scores.scoring import INTERVAL, MeasureSet, own_queries
 from toolkit.metrics.evaluation import PAIRED
 from toolkit.metrics.inference import SAME, holm
-from toolkit.reporting.report.leading import leader, leading
-from toolkit.reporting.report.model import Key, ReportModel, RunFacts
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts, leader, leading
 from toolkit.reporting.tables.rank_table import ranked
 from toolkit.reporting.tables.report_tables import warning
 

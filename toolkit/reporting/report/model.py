@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolkit import registry
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.core.specs import BenchmarkSpec, SystemSpec
 from toolkit.core.topics import Topic
+from toolkit.evaluation.comparison.primary import leading_number
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.evaluation.scores.run_inputs import Source
-from toolkit.evaluation.scores.scoring import AVERAGE
+from toolkit.evaluation.scores.scoring import AVERAGE, is_ranked
 from toolkit.metrics.families.diagnostics import Findings
 from toolkit.reporting.report.run_facts import Cost
 
@@ -137,3 +140,37 @@ class ReportModel:
     @cached_property
     def _keys(self) -> tuple[Key, ...]:
         return tuple(dict.fromkeys(Key(row.group, row.measure, row.mode) for facts in self.runs for row in facts.scores))
+
+
+def leading(model: ReportModel) -> tuple[str, str]:
+    """Measure and mode of the number that a comparison is decided by where nobody names another."""
+    return leading_number(model.columns(model.overall), model.judgments.modes)
+
+
+def leader(model: ReportModel) -> list[str]:
+    """The runs with the best value of the leading number; several where they tie, none where nobody has one."""
+    key = Key(model.overall, *leading(model))
+    return best_of(known_values(model.runs, key), key.measure)
+
+
+def known_values(runs: Iterable[RunFacts], key: Key) -> dict[str, float]:
+    """Name -> value, of the runs that have one."""
+    values = {facts.name: facts.value(key.measure, key.mode, key.group) for facts in runs}
+    return {name: value for name, value in values.items() if value is not None and not math.isnan(value)}
+
+
+def best_of(values: Mapping[str, float], measure: str) -> list[str]:
+    """The names with the best value; several where they tie."""
+    top = (min if registry.measure(measure).direction == "lower" else max)(values.values(), default=None)
+    return [name for name, value in values.items() if value == top]
+
+
+def leading_columns(model: ReportModel) -> list[tuple[str, str]]:
+    """The columns that stand for a benchmark: its first measure, and those over pairs of modes or groups of queries."""
+    columns = model.columns(model.overall)
+    return [
+        column
+        for column in columns
+        if is_ranked(*column, model.judgments.modes)
+        and (column[0] == columns[0][0] or registry.measure(column[0]).over in ("paired", "group"))
+    ]

@@ -12,9 +12,8 @@ from toolkit.core.scores import shown_measure
 from toolkit.metrics.evaluation import PAIRED
 from toolkit.reporting import pages
 from toolkit.reporting.figures.theme import run_looks, run_names
-from toolkit.reporting.report.differences import differences
+from toolkit.reporting.report.differences import against, differences
 from toolkit.reporting.report.model import Key, ReportModel
-from toolkit.reporting.report.significance import against
 from toolkit.reporting.tables.latex_output import to_latex
 from toolkit.reporting.tables.report_tables import CHANGE
 from toolkit.reporting.tables.text_table import ARROWS, SIGNS, Block, Cell, Head, Table

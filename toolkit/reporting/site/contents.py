@@ -15,10 +15,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.natural_order import natural
 from toolkit.evaluation.scores.run_inputs import Source
 from toolkit.files.provenance import Recorded, record_path
-from toolkit.files.provenance.naming import stem
+from toolkit.files.provenance.naming import natural, stem
 from toolkit.files.store.digests import file_sha256
 from toolkit.reporting.report.model import ReportModel, RunFacts
 from toolkit.reporting.report.run_facts import headings

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,18 +16,22 @@ from toolkit import __version__, registry
 from toolkit.core.scores import PAIRED, Change, shown_measure
 from toolkit.core.system.lazy_names import yaml
 from toolkit.reporting import pages
+from toolkit.reporting.diff.rankings import identical
 from toolkit.reporting.figures.columns import Column, argued, keys
 from toolkit.reporting.figures.intervals import interval
-from toolkit.reporting.report.leading import leading, leading_columns
-from toolkit.reporting.report.model import Key, ReportModel, RunFacts
+from toolkit.reporting.report.differences import compared
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts, best_of, known_values, leading, leading_columns
 from toolkit.reporting.report.report_page import commands
 from toolkit.reporting.site.contents import ASSETS, FILES, INDEX, MINIS, Contents, Download, Entry, relative
-from toolkit.reporting.site.history import Step, steps
 from toolkit.reporting.site.site_folder import MANIFEST
 from toolkit.reporting.tables.rank_table import ranked, ranking
 from toolkit.reporting.tables.text_table import BEST, DECIMALS
 
 FOLDER = Path(__file__).parent
+ALIKE = "alike"  # what does not differ significantly from the best
+# what differs between any two runs, or is shown as rankings and scores
+LEFT_OUT = ("data.run", "implementation.executable.wall time", "implementation.executable.peak memory")
+LONGEST = 200  # characters of a value
 
 
 class SitePages:
@@ -238,9 +243,6 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-ALIKE = "alike"  # what does not differ significantly from the best
-
-
 @dataclass(frozen=True)
 class Value:
     """One number of one run.
@@ -272,15 +274,70 @@ def marks(model: ReportModel, runs: Sequence[RunFacts], column: Column) -> dict[
     """Run -> `best`, or `alike` for those that are not told apart from the best: over all pairs of these runs, as a report has
     it. Empty where all are equal or a run stands alone.
     """
-    values = {facts.name: facts.value(*column, model.overall) for facts in runs}
-    known = {name: value for name, value in values.items() if value is not None and not math.isnan(value)}
+    key = Key(model.overall, *column)
+    known = known_values(runs, key)
     if len(set(known.values())) < 2:
         return {}
-    top = (min if registry.measure(column[0]).direction == "lower" else max)(known.values())
-    marked = {name: BEST for name, value in known.items() if value == top}
-    key = Key(model.overall, *column)
+    marked = dict.fromkeys(best_of(known, key.measure), BEST)
     if key not in ranked(model):
         return marked
     found = ranking(model, key, tuple(facts for facts in runs if facts.name in known))
     alike = [each.name for place, each in enumerate(found.systems) if found.alike(0, place)]
     return dict.fromkeys(alike, ALIKE) | marked
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """From one version to the next.
+
+    settings  (where in the record, before, after); empty text for what is not there
+    same      whether all rankings and scores are the same
+    changes   of the average over groups, or the only one; none where all is the same
+    """
+
+    before: Entry
+    after: Entry
+    settings: tuple[tuple[str, str, str], ...]
+    same: bool
+    changes: tuple[Change, ...]
+
+
+def steps(versions: Sequence[Entry]) -> list[Step]:
+    """Each step, the last one first."""
+    return [_step_between(a, b) for a, b in itertools.pairwise(versions)][::-1]
+
+
+def _step_between(a: Entry, b: Entry) -> Step:
+    same = identical(a.facts.run, b.facts.run)
+    model = a.model
+    found = [] if same else compared(model, a.facts, b.facts)
+    changes = {Key(change.group, change.measure, change.mode): change for change in found}
+    shown = [changes[key] for column in model.columns(model.overall) if (key := Key(model.overall, *column)) in changes]
+    return Step(a, b, tuple(differing(a.facts.records, b.facts.records)), same, tuple(shown))
+
+
+def differing(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """(where, before, after) of all that two runs' records say differently, in their order."""
+    a, b = (dict(_leaves(list(records) if len(records) > 1 else dict(*records), "")) for records in (before, after))
+    for where in dict.fromkeys([*a, *b]):
+        values = [_shortened(each.get(where, "")) for each in (a, b)]
+        if a.get(where) != b.get(where) and not where.startswith(LEFT_OUT):
+            yield where, *values
+
+
+def _leaves(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Path -> text. What stands in a list is known by its name, a library by its own, anything else by its place."""
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _leaves(each, f"{where}.{name}" if where else str(name))
+    elif isinstance(value, list):
+        for place, each in enumerate(value, 1):
+            name, version = str(each).split("==", 1) if isinstance(each, str) and "==" in each else ("", each)
+            name = name or (str(each["name"]) if isinstance(each, Mapping) and "name" in each else str(place))
+            yield from _leaves(version, f"{where}.{name}" if where else name)
+    else:
+        yield where, str(value)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\u2026"

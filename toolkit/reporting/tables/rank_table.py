@@ -12,8 +12,8 @@ from toolkit.evaluation.scores.core_queries import core_queries
 from toolkit.evaluation.scores.judgments import Part
 from toolkit.evaluation.scores.scoring import is_ranked
 from toolkit.metrics.inference import Pairs, pairs
+from toolkit.reporting.report.differences import tested_measures
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts
-from toolkit.reporting.report.significance import tested_measures
 
 
 @dataclass(frozen=True)

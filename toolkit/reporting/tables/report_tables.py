@@ -12,9 +12,8 @@ from toolkit.core.scores import SIGNIFICANT, in_mode, shown_measure
 from toolkit.evaluation.comparison.references import BLIND, RANDOM
 from toolkit.evaluation.scores.scoring import INTERVAL, is_ranked
 from toolkit.metrics.evaluation import PAIRED
-from toolkit.reporting.report.leading import leading, leading_columns
-from toolkit.reporting.report.model import Key, ReportModel, RunFacts
-from toolkit.reporting.report.significance import against, by_heading, marks
+from toolkit.reporting.report.differences import against, by_heading, marks
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts, known_values, leading, leading_columns
 from toolkit.reporting.tables.rank_table import Ranking, ranked
 from toolkit.reporting.tables.text_table import (
     BEST,
@@ -139,11 +138,10 @@ def _title(measure: str, mode: str) -> str:
 
 def _best_first(model: ReportModel, group: str) -> list[RunFacts]:
     """The runs by the leading number, those without one last; equals in the report's order."""
-    measure, mode = leading(model)
-    down = 1 if registry.measure(measure).direction == "lower" else -1
-    values = {facts.name: facts.value(measure, mode, group) for facts in model.runs}
-    known = {name: down * value for name, value in values.items() if value is not None and not math.isnan(value)}
-    return sorted(model.runs, key=lambda facts: known.get(facts.name, math.inf))
+    key = Key(group, *leading(model))
+    down = 1 if registry.measure(key.measure).direction == "lower" else -1
+    known = known_values(model.runs, key)
+    return sorted(model.runs, key=lambda facts: down * known.get(facts.name, down * math.inf))
 
 
 def _cell(model: ReportModel, facts: RunFacts, key: Key, marked: Mapping[tuple[str, Key], str]) -> Cell:

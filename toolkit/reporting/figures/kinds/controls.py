@@ -15,8 +15,7 @@ from toolkit.reporting.figures.columns import Column, following, keys, relevance
 from toolkit.reporting.figures.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown
 from toolkit.reporting.figures.intervals import interval
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import GREY
-from toolkit.reporting.figures.theme import focused, run_looks
+from toolkit.reporting.figures.theme import GREY, focused, run_looks
 from toolkit.reporting.report.model import ReportModel, RunFacts
 
 PLACEBO = "placebo"

@@ -10,10 +10,20 @@ from toolkit.core.system.lazy_names import alt
 from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.columns import Column, own_groups
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import NEAR_BLACK, PALE, axis_name, cell, labels
-from toolkit.reporting.figures.theme import NAMES_ONCE, SMALL, focused, lead, row_height, run_rows
-from toolkit.reporting.report.leading import leading_columns
-from toolkit.reporting.report.model import ReportModel
+from toolkit.reporting.figures.theme import (
+    NAMES_ONCE,
+    NEAR_BLACK,
+    PALE,
+    SMALL,
+    axis_name,
+    cell,
+    focused,
+    labels,
+    lead,
+    row_height,
+    run_rows,
+)
+from toolkit.reporting.report.model import ReportModel, leading_columns
 
 ACROSS = 2  # panels side by side
 

@@ -16,8 +16,7 @@ from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics.families.pairs import ROLES, Pairs, pairs
 from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import GREY
-from toolkit.reporting.figures.theme import drawn_runs, run_labels
+from toolkit.reporting.figures.theme import GREY, drawn_runs, run_labels
 from toolkit.reporting.report.model import ReportModel
 
 KINDS = GOLD, NEGATIVES, OTHERS = ("gold", "negatives", "others")

@@ -10,8 +10,7 @@ from toolkit.core.system.lazy_names import alt
 from toolkit.metrics.inference import Cores, estimate
 from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import axis_name
-from toolkit.reporting.figures.theme import focused, lead, run_looks, run_rows
+from toolkit.reporting.figures.theme import axis_name, focused, lead, run_looks, run_rows
 from toolkit.reporting.report.model import ReportModel, RunFacts
 
 ORIGINAL, WORST = (

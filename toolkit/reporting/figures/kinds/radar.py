@@ -9,8 +9,17 @@ from toolkit.core.system.lazy_names import alt
 from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.columns import own_groups, paired
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import GREY, axis_name, labels, ticks
-from toolkit.reporting.figures.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
+from toolkit.reporting.figures.theme import (
+    GREY,
+    axis_name,
+    focused,
+    labels,
+    lead,
+    lines_and_points,
+    only_leading,
+    ticks,
+    with_legend_clicks,
+)
 from toolkit.reporting.report.model import ReportModel
 
 ACROSS = 2  # circles side by side

@@ -12,10 +12,19 @@ from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.columns import Column, over
 from toolkit.reporting.figures.kinds.placement import Beside, beside_points
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import GREY, axis_name, ticks
-from toolkit.reporting.figures.theme import LEADS, MOST, focused, lead, only_leading, run_looks, run_names
-from toolkit.reporting.report.leading import leading_columns
-from toolkit.reporting.report.model import ReportModel
+from toolkit.reporting.figures.theme import (
+    GREY,
+    LEADS,
+    MOST,
+    axis_name,
+    focused,
+    lead,
+    only_leading,
+    run_looks,
+    run_names,
+    ticks,
+)
+from toolkit.reporting.report.model import ReportModel, leading_columns
 
 UNITS = {
     "parameters": "parameters of the checkpoint",

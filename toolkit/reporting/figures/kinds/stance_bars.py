@@ -13,8 +13,17 @@ from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.evaluation.scores.stance import CUTOFF, FORMS, Tally, contested_questions, tally
 from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import INK, NEAR_BLACK, PALE, cell
-from toolkit.reporting.figures.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
+from toolkit.reporting.figures.theme import (
+    INK,
+    NEAR_BLACK,
+    PALE,
+    cell,
+    focused,
+    lead,
+    lines_and_points,
+    only_leading,
+    with_legend_clicks,
+)
 from toolkit.reporting.report.model import ReportModel, RunFacts
 
 SHOWN = {

@@ -16,8 +16,18 @@ from toolkit.metrics.families.paired import VARIANTS, wise_of_ranks
 from toolkit.metrics.families.pairs import BASE, CHANGED, REVERSED, pairs
 from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import COLOURS, DASHES, GREY, NEAR_BLACK, cell
-from toolkit.reporting.figures.theme import focused, lead, only_leading, run_looks, with_legend_clicks
+from toolkit.reporting.figures.theme import (
+    COLOURS,
+    DASHES,
+    GREY,
+    NEAR_BLACK,
+    cell,
+    focused,
+    lead,
+    only_leading,
+    run_looks,
+    with_legend_clicks,
+)
 from toolkit.reporting.report.model import ReportModel
 
 K = 20

@@ -15,8 +15,7 @@ from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.columns import Column, best_runs, following, relevance, shown_column
 from toolkit.reporting.figures.kinds.placement import WIDTH, beside_points, label_opacity, line_opacity
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import GREY, axis_name
-from toolkit.reporting.figures.theme import run_labels, run_looks
+from toolkit.reporting.figures.theme import GREY, axis_name, run_labels, run_looks
 from toolkit.reporting.report.model import ReportModel
 
 LABELLED = 12  # runs with a label that shows at once

@@ -17,11 +17,9 @@ from toolkit.reporting.figures.columns import best_runs, shown_column
 from toolkit.reporting.figures.group_panels import signed_axis
 from toolkit.reporting.figures.kinds.baseline_differences import BASELINE
 from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.style import GREY
-from toolkit.reporting.figures.theme import run_labels, run_looks, signals
+from toolkit.reporting.figures.theme import GREY, run_labels, run_looks, signals
 from toolkit.reporting.report.differences import differences
-from toolkit.reporting.report.leading import leading
-from toolkit.reporting.report.model import Key, ReportModel
+from toolkit.reporting.report.model import Key, ReportModel, leading
 
 MOST, ACROSS = 8, 4  # panels, and those side by side
 WIDTH, HEIGHT = 190, 120  # pixels of a panel
