@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -111,14 +111,12 @@ def import_transformers() -> ModuleType:
     return transformers
 
 
-def explained(spec: SystemSpec, folder: Path) -> AbstractContextManager[None]:
-    """Whatever transformers, sentence-transformers or a repository's own code raises over a checkpoint, in one line."""
-    return explained_by(spec.name, folder)
-
-
 @contextmanager
-def explained_by(name: str, folder: Path) -> Iterator[None]:
-    """The same for a system's name."""
+def explained(name: str, folder: Path) -> Iterator[None]:
+    """Whatever transformers, sentence-transformers or a repository's own code raises over a checkpoint, in one line.
+
+    name  of the system
+    """
     try:
         yield
     except ToolkitError:

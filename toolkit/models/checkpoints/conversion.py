@@ -181,14 +181,14 @@ def _safe_name(name: str) -> str:
 
 def _write_gguf(name: str, file: Path, target: Path) -> None:
     """A GGUF file's weights as the numbers that they stand for, with the tokenizer and the chat template that it holds."""
-    from toolkit.models.computing import explained_by, import_torch, import_transformers
+    from toolkit.models.computing import explained, import_torch, import_transformers
 
     torch, transformers = import_torch(), import_transformers()
     gguf = library("gguf", f"{name} ({file.name})", "gguf")
     from safetensors.torch import save_file
 
     # a bar of its own, which nothing turns off
-    with explained_by(name, file), redirect_stderr(io.StringIO()):
+    with explained(name, file), redirect_stderr(io.StringIO()):
         options = {"gguf_file": file.name, "local_files_only": True}
         unused = _unused(name, file, gguf.GGUFReader(file))
         tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, **options)

@@ -136,15 +136,20 @@ def length_limit(
     return wanted or min(known for known in (unlisted, tokenizer.model_max_length, positions, trained) if known)
 
 
-def token_ids(loaded: Loaded, spec: SystemSpec, tokens: Sequence[str]) -> list[int]:
-    """The ids of tokens as the vocabulary has them; ToolkitError for one that it has not."""
+def token_ids(loaded: Loaded, spec: SystemSpec, tokens: Sequence[str | int]) -> list[int]:
+    """The ids of tokens, given as such or as pieces of the vocabulary; ToolkitError for one that the model has not."""
     vocabulary = loaded.tokenizer.get_vocab()
-    if unknown := [token for token in tokens if token not in vocabulary]:
+    if unknown := [token for token in tokens if isinstance(token, str) and token not in vocabulary]:
         raise ToolkitError(
             f"{spec.name}: its vocabulary has no token {', '.join(map(repr, unknown))}",
             "`tokens` are pieces of the vocabulary, such as '▁true' (SentencePiece) or 'Ġtrue' (byte-level BPE)",
         )
-    return [vocabulary[token] for token in tokens]
+    ids = [token if isinstance(token, int) else vocabulary[token] for token in tokens]
+    head = loaded.model.get_output_embeddings()  # None where a repository's own code does not name it
+    if head and (beyond := [token for token in ids if not 0 <= token < len(head.weight)]):
+        message = f"{spec.name}: it has {len(head.weight)} tokens, and none of id {beyond[0]}"
+        raise ToolkitError(message, "see `tokens` in its entry")
+    return ids
 
 
 def padded(rows: Sequence[Row], loaded: Loaded, side: str = "right") -> dict[str, torch.Tensor]:

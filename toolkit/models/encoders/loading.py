@@ -48,7 +48,7 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     _say_similarity(spec, folders[0])
     modules = read_modules(folders[0])
     if not modules.simple:
-        with computing.explained(spec, folders[0]):
+        with computing.explained(spec.name, folders[0]):
             return SentenceTransformersEncoder(spec, folders[0], devices, how.dtype, batch_size, trust)
     if spec.passage_checkpoint:
         folders.append(local_checkpoints.locate(spec, side="passage", trust_remote_code=trust))
@@ -57,7 +57,7 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     if spec.passage_checkpoint:
         passage = _tower(spec, read_modules(folders[1]), base, how)
     towers = {"query": query, "passage": passage}
-    with computing.explained(spec, folders[0]):  # its dimension is that of a first vector
+    with computing.explained(spec.name, folders[0]):  # its dimension is that of a first vector
         return TowerEncoder(towers, spec.parameters.get("similarity", "cos"), batch_size, origin)
 
 
@@ -86,7 +86,7 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
     if left and table_of_positions(models[0]):
         message = f"{spec.name}: padding is on the left, but the model has absolute positions, which count from the left"
         raise ToolkitError(message, "leave `padding` out: vectors do not depend on it")
-    with computing.explained(spec, whole):
+    with computing.explained(spec.name, whole):
         framing = _framing(spec, whole, how.trust)
         layers = [load_layers(modules.layers, device) for device in how.devices]
     stated = {side: parameters.get(f"{side}_length") or modules.length for side in SIDES}
@@ -115,7 +115,7 @@ def _framing(spec: SystemSpec, folder: Path, trust: bool) -> Framing:
 def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: str, how: How) -> PreTrainedModel:
     """The model in the folder `whole`, with the adapter merged into it where that is another folder."""
     transformers = computing.import_transformers()
-    with computing.explained(spec, whole):
+    with computing.explained(spec.name, whole):
         config, kind = native(whole, "AutoModel") or (None, None)
         config = config or transformers.AutoConfig.from_pretrained(whole, trust_remote_code=how.trust)
         if spec.parameters.get("attention") == "bidirectional":

@@ -57,7 +57,7 @@ def load_model(
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     # where no other code takes part, weights of other shapes are named below, and not used
     options = {"use_safetensors": True, "dtype": dtype, "ignore_mismatched_sizes": not trust_remote_code}
-    with computing.explained(spec, folder):
+    with computing.explained(spec.name, folder):
         model = getattr(sentence_transformers, kind)(
             str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=options
         )

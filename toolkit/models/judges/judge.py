@@ -9,11 +9,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models.llm import LLM, Answer, Prompt, Request
 from toolkit.models.llm.estimate import longest_that_fits
-from toolkit.models.llm.messages import Message, Usage
+from toolkit.models.llm.messages import SAMPLING, Message, Usage
 from toolkit.models.llm.prompts import OF_USER
 
 TOKEN, ENTAILMENT, WORDS = "token", "entailment", "yes-ends"
-SAMPLING = ("temperature", "top_k", "top_p", "seed")
 YES, NO = "Yes", "No"
 BEGINNINGS, END = ("yes", "true", "entail"), "yes"
 PERSPECTIVE = re.compile(r"\bperspective\W*([12])\b|^\W*(?:answer\W+)?([12])\W*$")  # as an answer of a stance names one

@@ -120,19 +120,8 @@ class Scoring(Estimate):
         encoder = PromptEncoder(
             self.prompt, tokenizer, length=length, chat=chat, cut="document", system=self.settings.system, gap=GAP
         )
-        tokens = token_ids(loaded, self.spec, self.settings.tokens)
+        tokens = pretrained.token_ids(loaded, self.spec, self.settings.tokens)
         return kind(loaded, encoder, tokens, "sigmoid", spec=self.spec, batch_size=self.batch_size, facts={})
-
-
-def token_ids(loaded: Any, spec: SystemSpec, tokens: Sequence[str | int]) -> list[int]:
-    """The ids of the two tokens whose logits are compared: given as such, or as pieces of the vocabulary."""
-    from toolkit.models.checkpoints import pretrained
-
-    ids = [token if isinstance(token, int) else pretrained.token_ids(loaded, spec, [token])[0] for token in tokens]
-    size = loaded.model.get_output_embeddings().weight.shape[0]
-    if beyond := [token for token in ids if not 0 <= token < size]:
-        raise ToolkitError(f"{spec.name}: it has {size} tokens, and none of id {beyond[0]}", "see `tokens` in its entry")
-    return ids
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[Input, Input]:

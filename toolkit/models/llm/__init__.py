@@ -6,8 +6,7 @@ __getattr__, __all__ = lazy_names(
     __name__,
     {
         "answer_cache": ("AnswerCache",),
-        "client": ("LLM", "default_cache", "load_llm"),
-        "endpoint": ("Endpoint",),
+        "client": ("LLM", "Endpoint", "default_cache", "load_llm"),
         "messages": ("Answer", "Request", "Usage"),
         "prompts": ("Prompt", "chosen_prompt", "load_prompt"),
     },

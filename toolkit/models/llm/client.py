@@ -1,22 +1,28 @@
-"""A language model behind a cache: what was answered once is not asked again, and an interrupted run resumes where it was."""
+"""A language model behind a cache: what was answered once is not asked again, and an interrupted run resumes where it was.
 
+The model is a checkpoint on this machine, or on any server that speaks OpenAI's chat completions: hosted models, vLLM, Ollama,
+llama.cpp.
+"""
+
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import SystemSpec
+from toolkit.core.specs import ServerSpec, SystemSpec
 from toolkit.core.system.home import home
 from toolkit.core.system.python_names import PYTHON
 from toolkit.models.llm.answer_cache import AnswerCache
-from toolkit.models.llm.endpoint import Endpoint
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Backend, Request, Usage
-from toolkit.models.servers.client import check_requests
+from toolkit.models.servers.client import MANY, SHOWN, Client, Unanswered, check_requests, count_of, server_of, unanswered
 
+REFUSALS = ("refusal", "content_filter")  # how an answer ends that is none
 LOADERS = ("endpoint", "transformers", "peft")
 
 
@@ -122,6 +128,79 @@ class LLM:
                 self.usage.prompt_tokens += answer.prompt_tokens
                 self.usage.completion_tokens += answer.completion_tokens
                 yield keys[position], answer
+
+
+class Endpoint(Estimate):
+    """One model at one address that speaks OpenAI's chat completions, see `toolkit.models.servers.client.Client`.
+
+    model      as the server calls it
+    base_url   instead of OPENAI_BASE_URL, with the same key; `server` is what an entry says, which comes first
+    tolerant   go on where single requests get no answer (all attempts failed, or the server or its model refuses just this
+               one): their `Answer` says why in `error`. What concerns them all (the key, the address) ends it as ever, and
+               so do as many failures in a row as three times the requests at the same time
+    how        `concurrency`, `retries`, `timeout`
+    """
+
+    here, origin = True, MappingProxyType({})
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        server: ServerSpec | None = None,
+        tolerant: bool = False,
+        **how: Any,
+    ):
+        self.facts = {"model": model}
+        self.client = Client(model, server, home=base_url or "", **how)
+        self.tolerant, self._in_a_row = tolerant, 0
+
+    def check(self) -> str:
+        """Where requests go; ToolkitError where nothing says so."""
+        return self.client.address()
+
+    def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """(position, answer) as they come, see `Client.each`."""
+        return self.client.each(requests, self._ask, self._tolerate)
+
+    def _tolerate(self, error: ToolkitError) -> Answer | None:
+        """What stands for the answer where the other requests are asked in spite of this failure."""
+        if not self.tolerant or not isinstance(error, Unanswered):
+            return None
+        self._in_a_row += 1
+        return Answer("", error=error.message) if self._in_a_row < MANY * self.client.concurrency else None
+
+    def _ask(self, url: str, request: Request, stop: threading.Event) -> Answer:
+        body = {**request.options, **self.facts, "messages": list(request.messages)}
+
+        def read(body: Any, retries: int) -> Answer:
+            return self._read(body, url, retries)
+
+        answer = self.client.ask(url, "chat/completions", body, read, stop, what="chat completion")
+        if self.tolerant and answer.finish in REFUSALS:
+            raise unanswered(url, f"the model refuses to answer ({answer.finish})", "the request is recorded as unanswered")
+        self._in_a_row = 0
+        return answer
+
+    def _read(self, body: Any, url: str, retries: int) -> Answer:
+        """The answer in a chat completion; the errors of `Client.ask` where it is none (a gateway's page)."""
+        clean = self.client.clean
+        choice, usage = body["choices"][0], body.get("usage") or {}
+        text = choice["message"]["content"] or ""
+        if not isinstance(text, str):
+            raise TypeError(type(text))
+        refused = not text and choice["message"].get("refusal")
+        self.client.warn_of_secrets(text, url)
+        return Answer(
+            text=clean(text, url),
+            finish="refusal" if refused else clean(choice.get("finish_reason") or "", url)[:SHOWN],
+            model=clean(body.get("model") or "", url)[:SHOWN],
+            server=server_of(url),
+            prompt_tokens=count_of(usage.get("prompt_tokens")),
+            completion_tokens=count_of(usage.get("completion_tokens")),
+            retries=retries,
+        )
 
 
 def load_llm(

@@ -14,10 +14,8 @@ from toolkit.core.system.lazy_names import torch, transformers
 from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.chat_template import Refused, filled
-from toolkit.models.llm.messages import Answer, Message, Request, together
+from toolkit.models.llm.messages import SAMPLING, Answer, Message, Request, together
 from toolkit.models.vectors.batches import by_length
-
-SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
 
 class LocalModel:
@@ -73,7 +71,7 @@ class LocalModel:
         """The checkpoint's, padded on the left; ToolkitError where it knows no chat."""
         transformers = computing.import_transformers()
         options = {"padding_side": "left", "trust_remote_code": self.trust, "local_files_only": True}
-        with computing.explained(self.spec, self.whole):
+        with computing.explained(self.spec.name, self.whole):
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.whole, **options)
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         if self.chat and not tokenizer.chat_template:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 TOGETHER = 128  # requests that a model of this machine sorts by length into batches, whoever computes them
+SAMPLING = ("temperature", "top_k", "top_p", "seed")  # options of a request that say how its answer is drawn
 Message = dict[str, str]  # {"role": "system", "user" or "assistant", "content": text}
 
 

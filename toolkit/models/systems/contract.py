@@ -1,6 +1,6 @@
 """Whether an object of one's own does what its methods have to: asked for a handful of texts, answers compared."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from toolkit.core.system.python_names import CALLED
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints.own_systems import OwnChatModel, OwnRanker, is_own, make_own, methods_of
 from toolkit.models.encoders import load_encoder
+from toolkit.models.encoders.base import SIDES
 from toolkit.models.llm.messages import Request
 from toolkit.models.rerankers import load_reranker
 from toolkit.models.rerankers.base import Window
@@ -53,87 +54,52 @@ def check_system(system: Any, *, trust_remote_code: bool = False, **how: Any) ->
     if not methods:
         raise ToolkitError(f"{spec.checkpoint} has none of {', '.join(CALLED.values())}", "see docs/guides/own-system.md")
     tried = {name: replace(spec, kind=KINDS[name], parameters={}) for name in methods}
-    return [check for name, as_kind in tried.items() for check in CHECKS[name](as_kind, trust_remote_code)]
+    return [check for name, as_kind in tried.items() for check in _tried(name, CHECKS[name](as_kind, trust_remote_code))]
 
 
-def _tried(method: str, tries: dict[str, Callable[[], str]]) -> Iterator[Check]:
-    """Each try with what it found; the first error of a method ends it."""
-    for what, attempt in tries.items():
+def _tried(method: str, steps: Iterator[str]) -> Iterator[Check]:
+    """Each thing that `steps` tries with what it found, see `_encode`; the first error of a method ends it."""
+    for what in steps:
         try:
-            yield Check(method, what, attempt())
+            yield Check(method, what, next(steps))
         except ToolkitError as error:
             yield Check(method, what, error.message)
-            return
 
 
-def _encode(spec: SystemSpec, trust: bool) -> Iterator[Check]:
+def _encode(spec: SystemSpec, trust: bool) -> Iterator[str]:
+    """By turns what is tried next, and what is wrong with it; empty where nothing is."""
     inputs = [Input("", text) for text in TEXTS]
-    made: dict[str, np.ndarray] = {}
-    encoder: Any = None
-
-    def all_at_once() -> str:
-        nonlocal encoder
-        encoder = load_encoder(spec, trust_remote_code=trust)
-        made.update({side: encoder.encode(inputs, side) for side in ("query", "passage")})
-        dimensions = {vectors.shape[1] for vectors in made.values()}
-        return "" if len(dimensions) == 1 else f"queries and passages have vectors of {sorted(dimensions)} numbers"
-
-    def again() -> str:
-        same = np.array_equal(encoder.encode(inputs, "query"), made["query"])
-        return "" if same else "the same texts have other vectors the second time: runs will not repeat"
-
-    def alone() -> str:
-        one_by_one = np.concatenate([encoder.encode([each], "passage") for each in inputs])
-        lowest = float((one_by_one * made["passage"]).sum(1).min())
-        return "" if lowest >= 1 - ALIKE else f"a text alone has another vector than among others (cosine {lowest:.6f})"
-
-    def different() -> str:
-        vectors = made["passage"]
-        same = [row for row in range(1, len(vectors)) if np.array_equal(vectors[0], vectors[row])]
-        return f"{len(same) + 1} of {len(vectors)} texts have one and the same vector" if same else ""
-
-    yield from _tried(
-        "encode",
-        {
-            f"{len(TEXTS)} texts of each kind: a row each, finite, one length": all_at_once,
-            "the same again": again,
-            "each text alone": alone,
-            "different texts": different,
-        },
-    )
+    yield f"{len(TEXTS)} texts of each kind: a row each, finite, one length"
+    encoder = load_encoder(spec, trust_remote_code=trust)
+    queries, passages = (encoder.encode(inputs, side) for side in SIDES)
+    dimensions = sorted({queries.shape[1], passages.shape[1]})
+    yield "" if len(dimensions) == 1 else f"queries and passages have vectors of {dimensions} numbers"
+    yield "the same again"
+    same = np.array_equal(encoder.encode(inputs, "query"), queries)
+    yield "" if same else "the same texts have other vectors the second time: runs will not repeat"
+    yield "each text alone"
+    one_by_one = np.concatenate([encoder.encode([each], "passage") for each in inputs])
+    lowest = float((one_by_one * passages).sum(1).min())
+    yield "" if lowest >= 1 - ALIKE else f"a text alone has another vector than among others (cosine {lowest:.6f})"
+    yield "different texts"
+    alike = sum(np.array_equal(passages[0], vector) for vector in passages)
+    yield f"{alike} of {len(passages)} texts have one and the same vector" if alike > 1 else ""
 
 
-def _score(spec: SystemSpec, trust: bool) -> Iterator[Check]:
+def _score(spec: SystemSpec, trust: bool) -> Iterator[str]:
     pairs = [(Input("", TEXTS[0]), Input("", text)) for text in TEXTS[1:]]
-    made: list[np.ndarray] = []
-    reranker: Any = None
-
-    def all_at_once() -> str:
-        nonlocal reranker
-        reranker = load_reranker(spec, trust_remote_code=trust)
-        made.append(reranker.score(pairs))
-        return ""
-
-    def again() -> str:
-        same = np.array_equal(reranker.score(pairs), made[0])
-        return "" if same else "the same pairs have other scores the second time: runs will not repeat"
-
-    def alone() -> str:
-        one_by_one = np.concatenate([reranker.score([pair]) for pair in pairs])
-        return _apart(one_by_one, made[0], "a pair alone has another score than among others")
-
-    def reversed_order() -> str:
-        return _apart(reranker.score(pairs[::-1])[::-1], made[0], "scores depend on the order of the pairs")
-
-    yield from _tried(
-        "score",
-        {
-            f"{len(pairs)} pairs: a finite number each": all_at_once,
-            "the same again": again,
-            "each pair alone": alone,
-            "in another order": reversed_order,
-        },
-    )
+    yield f"{len(pairs)} pairs: a finite number each"
+    reranker = load_reranker(spec, trust_remote_code=trust)
+    scores = reranker.score(pairs)
+    yield ""
+    yield "the same again"
+    same = np.array_equal(reranker.score(pairs), scores)
+    yield "" if same else "the same pairs have other scores the second time: runs will not repeat"
+    yield "each pair alone"
+    one_by_one = np.concatenate([reranker.score([pair]) for pair in pairs])
+    yield _apart(one_by_one, scores, "a pair alone has another score than among others")
+    yield "in another order"
+    yield _apart(reranker.score(pairs[::-1])[::-1], scores, "scores depend on the order of the pairs")
 
 
 def _apart(values: np.ndarray, expected: np.ndarray, what: str) -> str:
@@ -141,32 +107,27 @@ def _apart(values: np.ndarray, expected: np.ndarray, what: str) -> str:
     return f"{what} ({most:.3g} apart)" if most > CLOSE * max(1.0, float(np.abs(expected).max())) else ""
 
 
-def _rank(spec: SystemSpec, trust: bool) -> Iterator[Check]:
+def _rank(spec: SystemSpec, trust: bool) -> Iterator[str]:
     def orders(count: int) -> tuple[int, ...]:
         return OwnRanker(spec).rank([Window("check", TEXTS[0], TEXTS[1 : count + 1])])[0]
 
-    def again() -> str:
-        return "" if orders(4) == orders(4) else "the same documents come in another order the second time"
+    for count in (1, 2, 4):
+        yield f"{count} documents: a permutation"
+        orders(count)
+        yield ""
+    yield "the same again"
+    yield "" if orders(4) == orders(4) else "the same documents come in another order the second time"
 
-    tries: dict[str, Callable[[], str]] = {
-        f"{count} documents: a permutation": lambda count=count: orders(count) and "" for count in (1, 2, 4)
-    }
-    yield from _tried("rank", {**tries, "the same again": again})
 
-
-def _generate(spec: SystemSpec, trust: bool) -> Iterator[Check]:
+def _generate(spec: SystemSpec, trust: bool) -> Iterator[str]:
     messages = [{"role": "system", "content": "Answer briefly."}, {"role": "user", "content": "Is water wet? Yes or No?"}]
-    said: list[str] = []
-
-    def answer() -> str:
+    said = []
+    for what in ("a system turn and a question: a text", "the same again"):
+        yield what
         [(_, answer)] = OwnChatModel(spec).answers([Request(messages, {})])
         said.append(answer.text)
-        return "" if answer.text else "it says nothing"
-
-    def again() -> str:
-        return answer() or ("" if said[0] == said[1] else "another answer the second time: only cached answers repeat")
-
-    yield from _tried("generate", {"a system turn and a question: a text": answer, "the same again": again})
+        other = "" if said[0] == said[-1] else "another answer the second time: only cached answers repeat"
+        yield other if answer.text else "it says nothing"
 
 
 KINDS = {"encode": "dense", "score": "cross-encoder", "rank": "listwise", "generate": "judge"}  # one that needs the method
