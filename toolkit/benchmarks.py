@@ -163,7 +163,7 @@ def check(args: argparse.Namespace) -> int:
 
 
 def add_own(args: argparse.Namespace) -> None:
-    from toolkit.datasets.own.own_entry import register
+    from toolkit.datasets.own.own_new import register
 
     entry = register(args.folder)
     print(entry)

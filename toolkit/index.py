@@ -117,8 +117,8 @@ def _build(name: str, args: argparse.Namespace) -> int:
 
 
 def _say(output: Path, counts: Counts, corpus: Corpus | None = None) -> int:
+    from toolkit.files.texts.documents import DOCUMENTS_SPLIT, SPLIT
     from toolkit.files.texts.pages import EMPTY, LONG, PAGES
-    from toolkit.files.texts.passages import DOCUMENTS_SPLIT, SPLIT
     from toolkit.files.texts.per_query_corpus import has_questions, read_questions
 
     about, questions = corpus.about if corpus else {}, len(read_questions(output)) if has_questions(output) else 0

@@ -12,7 +12,7 @@ from toolkit.datasets.benchmark import load, present_groups, take
 from toolkit.datasets.copies.verify import other_counts
 from toolkit.datasets.group_data import counts, part_name
 from toolkit.datasets.names import selected, selected_whole
-from toolkit.registry.measure_evidence import evidence
+from toolkit.registry import evidence
 
 INDENT = 11  # of what follows a line with a label, beside the line's own blanks
 

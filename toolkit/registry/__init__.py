@@ -6,18 +6,30 @@ An unknown name is a ToolkitError with the nearest right one.
 """
 
 import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, MeasureSpec, RegressionSpec, SystemSpec
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import read_json, read_yaml
 from toolkit.registry.choice import choose_system
-from toolkit.registry.loader import FOLDER, Unread, entries, look_up, refuse_taken, to_spec
-from toolkit.registry.mode_names import known_modes, modes_of, unnamed_modes
+from toolkit.registry.loader import (
+    FOLDER,
+    Unread,
+    entries,
+    known_modes,
+    look_up,
+    modes_of,
+    refuse_taken,
+    to_spec,
+    unnamed_modes,
+)
 
 __all__ = [
     "benchmark",
     "benchmarks",
     "choose_system",
+    "evidence",
     "index",
     "index_aliases",
     "indexes",
@@ -33,6 +45,7 @@ __all__ = [
     "unnamed_modes",
     "unread",
     "warn_unread",
+    "with_evidence",
 ]
 
 SPECS = {"benchmarks": BenchmarkSpec, "systems": SystemSpec, "indexes": IndexSpec, "regressions": RegressionSpec}
@@ -146,3 +159,22 @@ def measure(text: str) -> MeasureSpec:
     """The row of a measure, as ir_measures writes it (`WISE(variant='release')@20`); an empty one where it is not ours."""
     name = text.partition("@")[0].partition("(")[0]
     return measures().get(name) or MeasureSpec(name, title="", text="", function="", over="", source="")
+
+
+def with_evidence() -> list[str]:
+    """The benchmarks of whose registered runs `scripts/measure_evidence` computed something."""
+    return sorted(path.stem for path in (FOLDER / "evidence").glob("*.yaml"))
+
+
+@functools.cache
+def evidence(benchmark: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """What was computed -> its rows, each with `measure`, `mode` and numbers; nothing for a benchmark without a record.
+
+    baselines       the value of each registered run, with its interval
+    references      what BM25, its placebo and other orders of its lists score
+    detectable      the smallest difference that the core queries show
+    discrimination  how many core queries the measure needs to decide between two runs
+    agreement       how alike it and another measure order the runs
+    sensitivity     what fewer digits, other ties and shorter lists change
+    """
+    return read_yaml(FOLDER / "evidence" / f"{benchmark}.yaml") if benchmark in with_evidence() else {}

@@ -1,21 +1,28 @@
 """YAML files into specs, checked as they are loaded."""
 
+from __future__ import annotations
+
 import difflib
 import functools
 import re
 import reprlib
 import typing
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
+from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import AS_FILES, as_one, file_word
 from toolkit.core.system.home import home
 from toolkit.core.system.yaml_json import read_yaml
+
+if TYPE_CHECKING:  # it loads numpy, which completing a line does without
+    from toolkit.core.qrels import Qrels
 
 Spec = TypeVar("Spec")
 
@@ -33,6 +40,11 @@ PATH_PARTS = {
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _shortened = reprlib.Repr()
 _shortened.maxlevel, _shortened.maxstring, _shortened.maxother = 2, 100, 100
+NOT_INHERITED = ("name", "papers", "printed", "verified", "recipe", "like", "override")
+OF_CHECKPOINT = ("revision", "licence", "size", "gated", "source")  # what another checkpoint does not have of the first
+MERGED = ("parameters", "templates", "recipes")
+_types = functools.cache(typing.get_type_hints)  # evaluates each annotation: a third of the time that an entry takes
+MOST_MODES = 6  # more endings than these are numbers or names, not modes
 
 
 class Unread(NamedTuple):
@@ -53,11 +65,6 @@ class NameTaken(ToolkitError):
     """An entry has a name that another one has, or that becomes one with another's."""
 
     name = ""
-
-
-NOT_INHERITED = ("name", "papers", "printed", "verified", "recipe", "like", "override")
-OF_CHECKPOINT = ("revision", "licence", "size", "gated", "source")  # what another checkpoint does not have of the first
-MERGED = ("parameters", "templates", "recipes")
 
 
 def entries(kind: str, spec: type[Spec], taken: frozenset[str] = frozenset()) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
@@ -213,9 +220,6 @@ def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
     return spec(**{key: tuple(value) if typing.get_origin(types[key]) is tuple else value for key, value in row.items()})
 
 
-_types = functools.cache(typing.get_type_hints)  # evaluates each annotation: a third of the time that an entry takes
-
-
 def look_up(kind: str, name: str, known: Mapping[str, Spec], unread: Iterable[Unread] = ()) -> Spec:
     """The entry of this name; a ToolkitError with the nearest right one, and the files that are `unread`, where there is none.
 
@@ -294,3 +298,50 @@ def _wanted(kind: Any) -> str:
     if isinstance(kind, UnionType):
         return " or ".join(_wanted(option) for option in typing.get_args(kind))
     return words[dict if typing.is_typeddict(kind) else typing.get_origin(kind) or kind]
+
+
+def known_modes() -> Modes:
+    """Every name of a mode that a benchmark declares; where two give it different roles, with that of the first."""
+    roles: dict[str, str] = {}
+    for name, role in (item for modes in _declared() for item in modes.items()):
+        roles.setdefault(name, role)
+    return Modes(roles)
+
+
+def modes_of(qrels: Qrels) -> Modes:
+    """`qrels.modes`, or without, those of the benchmark whose modes all ids carry, else those of any that some ids carry.
+
+    Raises ToolkitError where benchmarks give a name that the ids carry different roles.
+    """
+    if qrels.modes is not None:
+        return qrels.modes
+    split = [query_id.rpartition("-") for query_id in qrels.query_ids]
+    endings = {ending for base, _, ending in split if base}
+    touched = [modes for modes in _declared() if not endings.isdisjoint(modes)] if endings else []
+    whole = [modes for modes in touched if endings <= modes.keys()] if all(base for base, _, _ in split) else []
+    roles = defaultdict(set)
+    for name, role in (item for modes in whole or touched for item in modes.items()):
+        roles[name].add(role)
+    if unclear := sorted(name for name in endings & roles.keys() if len(roles[name]) > 1):
+        raise ToolkitError(f"the role of mode {unclear[0]} differs between benchmarks", "say which: --modes NAME=ROLE")
+    return whole[0] if whole else Modes((name, min(role_names)) for name, role_names in roles.items() if name in endings)
+
+
+def unnamed_modes(query_ids: Iterable[str], modes: Modes) -> tuple[str, ...]:
+    """Endings of query ids that look like modes and are none of these: every id has one of a few, each query several."""
+    endings = defaultdict(set)
+    for base, _, ending in (query_id.rpartition("-") for query_id in query_ids):
+        endings[base].add(ending)
+    names = set().union(*endings.values())
+    if "" in endings or len(endings) < 2 or len(names) > MOST_MODES or any(ending.isdigit() for ending in names):
+        return ()
+    return tuple(sorted(names - modes.keys())) if all(len(each) > 1 for each in endings.values()) else ()
+
+
+def _declared() -> list[Modes]:
+    """The different modes of all benchmarks, ours before the user's."""
+    declared: list[Modes] = []
+    for spec in entries("benchmarks", BenchmarkSpec)[0].values():
+        if spec.modes and spec.modes not in declared:
+            declared.append(spec.modes)
+    return declared

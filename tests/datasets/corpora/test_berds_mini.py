@@ -9,8 +9,8 @@ from phrases import phrases, sentences
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.datasets import load
-from toolkit.datasets.minis import berds, yaml_files
+from toolkit.datasets import load, minis
+from toolkit.datasets.minis import berds
 
 FOLDER = Path(__file__).resolve().parents[3] / "toolkit" / "datasets" / "corpora" / "berds-mini"
 SOURCES = [yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in sorted(FOLDER.glob("*.yaml"))]
@@ -140,7 +140,7 @@ def test_a_damaged_source_is_refused_by_name(monkeypatch, tmp_path, change, mess
     source["questions"][1]["passages"][0]["id"] = "same"
     change(source["questions"][0])
     (tmp_path / "dev.yaml").write_text(yaml.safe_dump(source, allow_unicode=True), encoding="utf-8")
-    monkeypatch.setattr(yaml_files, "corpora", lambda *parts: tmp_path)
+    monkeypatch.setattr(minis, "corpora", lambda *parts: tmp_path)
     spec = registry.benchmark("berds-mini")
     with pytest.raises(ToolkitError, match=message):
         berds.read(spec, spec.group("dev"))

@@ -9,8 +9,8 @@ from phrases import phrases, sentences, words
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.datasets import load
-from toolkit.datasets.minis import instructir, yaml_files
+from toolkit.datasets import load, minis
+from toolkit.datasets.minis import instructir
 
 FOLDER = Path(__file__).resolve().parents[3] / "toolkit" / "datasets" / "corpora" / "instructir-mini"
 SOURCES = [yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in sorted(FOLDER.glob("*.yaml"))]
@@ -147,7 +147,7 @@ def test_a_damaged_source_is_refused_by_name(monkeypatch, tmp_path, change, mess
     source["queries"][1]["instances"][0]["gold"]["id"] = "same"
     change(source["queries"][0])
     (tmp_path / "home.yaml").write_text(yaml.safe_dump(source, allow_unicode=True), encoding="utf-8")
-    monkeypatch.setattr(yaml_files, "corpora", lambda *parts: tmp_path)
+    monkeypatch.setattr(minis, "corpora", lambda *parts: tmp_path)
     spec = registry.benchmark("instructir-mini")
     with pytest.raises(ToolkitError, match=message):
         instructir.read(spec, spec.group("all"))

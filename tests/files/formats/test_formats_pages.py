@@ -9,9 +9,8 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.files.texts import pages
 from toolkit.files.texts.corpus import read_corpus
-from toolkit.files.texts.documents import corpus_from_docs, corpus_from_files
+from toolkit.files.texts.documents import corpus_from_docs, corpus_from_files, passages, split_corpus
 from toolkit.files.texts.pages import page_text
-from toolkit.files.texts.passages import passages, split_corpus
 
 STORY = "<p>" + "A tax on carbon lowers emissions, and it is paid by all. " * 6 + "</p>"
 PAGE = (

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.natural_order import natural
 from toolkit.files.provenance import NamedRun, run_names
+from toolkit.files.provenance.naming import natural
 
 
 def made(tag, *steps, **method):

@@ -13,8 +13,17 @@ from toolkit.core.specs import SystemSpec
 from toolkit.evaluation.scores.core_queries import BY_CORE
 from toolkit.models.systems.system_facts import overview
 from toolkit.registry import published
-from toolkit.registry.published.inconsistencies import picks
-from toolkit.registry.published.paper_tables import PUBLISHED, SCALES, Place, is_of, kind_of, papers, rows_named, unmapped
+from toolkit.registry.published.paper_tables import (
+    PUBLISHED,
+    SCALES,
+    Place,
+    is_of,
+    kind_of,
+    papers,
+    picks,
+    rows_named,
+    unmapped,
+)
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "published"
 PAPERS = ("infosearch", "mfollowir", "instructir", "berds")

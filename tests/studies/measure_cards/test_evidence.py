@@ -6,7 +6,7 @@ from command import tandem
 from toolkit import registry
 from toolkit.core.scores import AVERAGE, PAIRED
 from toolkit.evaluation.analyses.power import registered_runs
-from toolkit.registry.measure_evidence import evidence, recorded
+from toolkit.registry import evidence, with_evidence
 from toolkit.studies.measure_cards.evidence import computed, evidence_tables
 
 MINIS = [spec.name for spec in registry.benchmarks().values() if spec.mini]
@@ -17,7 +17,7 @@ TABLES = {
 
 
 def test_every_mini_has_a_record():
-    assert recorded() == sorted(MINIS)
+    assert with_evidence() == sorted(MINIS)
     assert evidence("infosearch") == {}
 
 

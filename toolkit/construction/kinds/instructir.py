@@ -18,10 +18,9 @@ from typing import ClassVar
 from toolkit.construction import answer_forms
 from toolkit.construction.documents.built_benchmark import doc_of, write_benchmark
 from toolkit.construction.documents.negatives import Adversarial, InstructionNegatives, added_to
-from toolkit.construction.items import Item
 from toolkit.construction.queries.target_filters import Choice, Fit, Groups, Review, asked, by_query, query_of, seeded
-from toolkit.construction.records.item_history import BuiltSteps
-from toolkit.construction.steps import Step
+from toolkit.construction.step_files import BuiltSteps
+from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, check_counts

@@ -20,8 +20,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.lazy_names import yaml
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.datasets.copies.data_files import has_table, read_table
-from toolkit.datasets.copies.lazy_documents import unchanged
+from toolkit.datasets.copies.data_files import TABLES, fetched, has_table, read_table
+from toolkit.datasets.copies.row_values import unchanged
 from toolkit.datasets.group_data import Group, Part, counts, part_name
 from toolkit.datasets.layouts import layout_of
 from toolkit.files.store import home, lock, new_folder
@@ -74,10 +74,8 @@ def _fetch(spec: BenchmarkSpec, group: Group) -> None:
         hint += f", or use the mini ({mini})"
     if "repository" not in group:
         raise ToolkitError(f"{part_name(spec.name, group['name'])} is in no repository of the hub", hint)
-    from toolkit.datasets.copies import hub
-
-    patterns = getattr(_layout(spec), "patterns", lambda _: hub.TABLES)(group)
-    with hub.fetched(group["repository"], group["revision"], hint, patterns) as folder:
+    patterns = getattr(_layout(spec), "patterns", lambda _: TABLES)(group)
+    with fetched(group["repository"], group["revision"], hint, patterns) as folder:
         # what is no commit (BERDS' `main`) is another one tomorrow
         _keep(spec, group, folder, {"repository": group["repository"], "revision": folder.name})
 

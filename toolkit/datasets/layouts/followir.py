@@ -23,9 +23,9 @@ from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, Modes, join_mode
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
-from toolkit.datasets.copies import hub, row_values
-from toolkit.datasets.copies.data_files import has_table, read_table, repository_folder
-from toolkit.datasets.copies.lazy_documents import StoredDocs
+from toolkit.datasets.copies import row_values
+from toolkit.datasets.copies.data_files import TABLES, has_table, read_table, repository_folder
+from toolkit.datasets.copies.row_values import StoredDocs
 from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels, part_name
 
 NEEDED = ("name", "repository", "revision", "language")
@@ -43,7 +43,7 @@ def tables(group: Group) -> tuple[str, ...]:
 
 def patterns(group: Group) -> tuple[str, ...]:
     """In a repository of several languages, the files of one."""
-    return (f"*-{group['subset']}/*", f"*-{group['subset']}.*") if "subset" in group else hub.TABLES
+    return (f"*-{group['subset']}/*", f"*-{group['subset']}.*") if "subset" in group else TABLES
 
 
 def find(root: Path, group: Group) -> Path | None:

@@ -34,7 +34,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import Record, has_table, read_table, repository_folder
-from toolkit.datasets.copies.lazy_documents import StoredDocs
+from toolkit.datasets.copies.row_values import StoredDocs
 from toolkit.datasets.group_data import Group, Part, as_qrels
 
 NEEDED = ("name", "repository", "revision", "subset")

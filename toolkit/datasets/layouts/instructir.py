@@ -6,21 +6,24 @@ other groups is made from its queries; a copy without a corpus has topics and ju
 
 The core query of `<core>_<n>` is `<core>`: it is never guessed from the text (grouped by text, as the released script does
 it, every query of its malformed file would be a group of its own).
+
+A form of a query other than `all` is a complete text: its topics have neither a query nor an instruction apart, so that no
+template can put the two back into an order of its own. A system gets it as it gets a query without instruction.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.templates import SEPARATOR
 from toolkit.core.topics import Topic
-from toolkit.datasets import instructed
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import Record, has_table, read_table, repository_folder
-from toolkit.datasets.copies.hub import TABLES
+from toolkit.datasets.copies.data_files import TABLES, Record, has_table, read_table, repository_folder
 from toolkit.datasets.group_data import Group, Part, as_qrels
-from toolkit.datasets.instructed import FORMS, Judged
+
+Judged = Mapping[str, Mapping[str, int]]  # query id -> document id -> relevance
 
 NEEDED = ("name",)
 FOLDERS = (".", "INSTRUCTIR", "instructir")
@@ -32,13 +35,47 @@ AUTHORS_FILES = {
     "query-first-released": ("analysis_order_sensitivity/new_queries", "qrels/test"),
     "paraphrases": ("analysis_prompt_sensitivity/5new_queries", "analysis_prompt_sensitivity/qrels/5_test"),
 }
-GROUPS = tuple(dict.fromkeys((*FORMS, *AUTHORS_FILES)))
 # of the hub's repository, all but the corpus, which the groups share
 LIGHT = ("*queries*", "*instruction*", "*default*", "*qrels*", "*test*")
 PARAPHRASES = "paraphrased_queries"  # what the file of the paraphrases is called outside the authors' folder
 NO_CORPUS = (
     "queries and judgments are here; take a copy that has corpus.jsonl too: tandem benchmarks fetch instructir --from DIR"
 )
+
+
+def instructed(query_id: str, group_id: str, query: str, instruction: str) -> Topic:
+    """An instructed query as it is published: the instruction, the separator, the query."""
+    return Topic(query_id, f"{instruction}{SEPARATOR}{query}", query, instruction, group_id=group_id, original_id=query_id)
+
+
+def complete(topic: Topic, text: str) -> Topic:
+    """The topic as one text, which no template takes apart."""
+    return replace(topic, text=text, query="", instruction="")
+
+
+def query_first(topic: Topic) -> Topic:
+    """Query, separator, instruction."""
+    return complete(topic, f"{topic.query}{SEPARATOR}{topic.instruction}")
+
+
+def query_first_released(topic: Topic) -> Topic:
+    """The same as the authors' released file has it, with a bracket too many at either end."""
+    return complete(topic, f"] {topic.query}{SEPARATOR}{topic.instruction} [")
+
+
+def instruction_only(topic: Topic) -> Topic:
+    """The instruction alone."""
+    return complete(topic, topic.instruction)
+
+
+# the groups that have the queries of `all`, one by one, and what becomes of each
+FORMS: dict[str, Callable[[Topic], Topic]] = {
+    "all": lambda topic: topic,
+    "instruction-only": instruction_only,
+    "query-first": query_first,
+    "query-first-released": query_first_released,
+}
+GROUPS = tuple(dict.fromkeys((*FORMS, *AUTHORS_FILES)))
 
 
 def tables(group: Group) -> tuple[str, ...]:
@@ -124,7 +161,7 @@ def _instructed(folder: Path, problems: list[str]) -> list[Topic]:
             continue
         if cores.setdefault(core, query) != query:
             problems.append(f"{record.place}: {query_id} asks {query!r}, others of its group {cores[core]!r}")
-        topics.append(instructed.instructed(query_id, core, query, instruction))
+        topics.append(instructed(query_id, core, query, instruction))
     return topics
 
 
@@ -156,7 +193,7 @@ def _form(
     if name in FORMS:
         made, labels = [FORMS[name](topic) for topic in topics], judged
     else:
-        made, labels = instructed.query_only(topics, judged)
+        made, labels = query_only(topics, judged)
     if name not in AUTHORS_FILES:
         return made, labels
     texts, qrels = AUTHORS_FILES[name]
@@ -193,8 +230,21 @@ def _paraphrases(folder: Path, problems: list[str]) -> tuple[list[Topic], dict[s
             problems.append(f"{record.place}: {query_id} is no id of a paraphrase (<core>_<n>.<p>)")
             continue
         instruction, query = _split(record, problems)
-        topics.append(instructed.instructed(query_id, original, query, instruction))
+        topics.append(instructed(query_id, original, query, instruction))
     if has_table(folder, qrels):
         return topics, _judged(folder, (qrels,), topics, None, problems)
     judged = _judged(folder, QRELS, _instructed(folder, problems), None, problems)
     return topics, {topic.query_id: judged.get(topic.group_id, {}) for topic in topics}
+
+
+def query_only(topics: Sequence[Topic], judged: Judged) -> tuple[list[Topic], dict[str, dict[str, int]]]:
+    """The core queries, under their own ids, and what is relevant to any of their instructions."""
+    cores: dict[str, Topic] = {}
+    merged: dict[str, dict[str, int]] = {}
+    for topic in topics:
+        core = topic.group_id
+        cores.setdefault(core, replace(complete(topic, topic.query), query_id=core, original_id=core))
+        labels = merged.setdefault(core, {})
+        for doc_id, label in judged[topic.query_id].items():
+            labels[doc_id] = max(label, labels.get(doc_id, label))
+    return list(cores.values()), merged

@@ -11,7 +11,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.group_data import Group, Part
 from toolkit.datasets.layouts.berds import BINARY, MANY
-from toolkit.datasets.minis.yaml_files import entries, lacking, passage, refuse_twice
+from toolkit.datasets.minis import entries, lacking, passage, refuse_twice
 
 NEEDED = ("name",)
 DATA_SET = "mini"  # as in BERDS, ids are `<data set>-<id>`

@@ -10,7 +10,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.resources import corpora
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.datasets.group_data import Group, Part, Row, assemble
-from toolkit.datasets.minis.yaml_files import check_numbers, lacking, refuse_twice
+from toolkit.datasets.minis import check_numbers, lacking, refuse_twice
 
 NEEDED = ("name",)
 KEYS = {INSTRUCTED: "ins", REVERSED: "rev"}  # role of a mode -> the source's key

@@ -9,8 +9,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.group_data import Group, Part, as_qrels
-from toolkit.datasets.instructed import FORMS, instructed, query_only
-from toolkit.datasets.minis.yaml_files import entries, lacking, passage, refuse_twice
+from toolkit.datasets.layouts.instructir import FORMS, instructed, query_only
+from toolkit.datasets.minis import entries, lacking, passage, refuse_twice
 
 NEEDED = ("name",)
 

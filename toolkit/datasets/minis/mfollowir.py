@@ -13,7 +13,7 @@ from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.topics import Topic
 from toolkit.datasets.group_data import Group, Part, as_candidates, part_name
 from toolkit.datasets.layouts.followir import checks
-from toolkit.datasets.minis.yaml_files import check_numbers, lacking, passage, refuse_twice
+from toolkit.datasets.minis import check_numbers, lacking, passage, refuse_twice
 
 __all__ = ["NEEDED", "checks", "read"]
 

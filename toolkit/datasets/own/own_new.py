@@ -1,22 +1,31 @@
-"""Beginning a folder: a commented example, another benchmark's files, runs that are to be judged, or tables in memory."""
+"""Beginning a folder: a commented example, another benchmark's files, runs that are to be judged, or tables in memory.
+
+And a folder under a name: its entry in the user's registry, which says where it lies.
+"""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.qrels import Qrel, Qrels
-from toolkit.core.system.files import open_output
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.core.system.files import open_output, write_text
+from toolkit.core.system.home import home
+from toolkit.core.system.lazy_names import yaml
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies.data_files import read_table
 from toolkit.datasets.copies.row_values import documents, identifier, judgments, refuse, text
 from toolkit.datasets.group_data import part_name
-from toolkit.datasets.own import FILE
+from toolkit.datasets.own import FILE, remarks
+from toolkit.datasets.own.own_check import check_folder
+from toolkit.datasets.own.own_folder import open_folder
 from toolkit.datasets.own.own_qrels import UNJUDGED
 from toolkit.datasets.own.own_topics import IDS
 from toolkit.files.formats import write_topics
@@ -59,6 +68,7 @@ EXAMPLE_DOCS = (
 EXAMPLE_QUERY = "what helps against jet lag"
 EXAMPLE_INSTRUCTIONS = {INSTRUCTED: "Explain it to children.", REVERSED: "Leave out what is written for children."}
 EXAMPLE_LABELS = {BASE: {"d1": 1, "d2": 1}, INSTRUCTED: {"d1": 0, "d2": 1}, REVERSED: {"d1": 1, "d2": 0}}
+ENTRY_HEAD = "# written by `tandem benchmarks add`; remove this file, and the name is gone\n"
 
 
 @dataclass(frozen=True)
@@ -266,3 +276,36 @@ def _write(path: Path, rows: Iterable[str]) -> None:
     with open_output(path) as out:
         for row in rows:
             out.write(f"{row}\n".encode())
+
+
+def register(path: str | Path) -> Path:
+    """Write the entry of the benchmark in a folder; its path. An entry that `add` wrote before is replaced.
+
+    The files stay where they are: what changes in them counts, unless groups or modes do.
+    Raises ToolkitError with all that is wrong with the folder, and where another benchmark has its name.
+    """
+    own = open_folder(path)
+    remarks.refuse(own.path, check_folder(path).problems)
+    spec = own.spec
+    entry = home() / "registry" / "benchmarks" / f"{spec.name}.yaml"
+    known = registry.benchmarks().get(spec.name)
+    if (known is not None and not known.folder) or (known is None and entry.exists()):
+        raise ToolkitError(
+            f"there is another benchmark {spec.name}", f"name yours otherwise: `name:` in {own.path}/benchmark.yaml"
+        )
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    write_text(entry, ENTRY_HEAD + _text(spec))
+    return entry
+
+
+def _text(spec: BenchmarkSpec) -> str:
+    content = {field.name: _plain(getattr(spec, field.name)) for field in fields(spec)}
+    needed = {"modes", "groups", "measures", "source"}
+    content = {name: value for name, value in content.items() if value or name in needed}
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return {key: _plain(item) for key, item in value.items()} if hasattr(value, "items") else value

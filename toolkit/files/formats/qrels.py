@@ -4,10 +4,9 @@ from pathlib import Path
 
 from toolkit.core.qrels import Qrels
 from toolkit.core.system.files import open_output
-from toolkit.files.formats.ids import check_ids
 from toolkit.files.runs.lint import qrels_from_lines, scan_qrels
 from toolkit.files.runs.problems import by_line, refuse
-from toolkit.files.texts.lines import read_bytes, source_name, text_problems
+from toolkit.files.texts.lines import check_ids, read_bytes, source_name, text_problems
 from toolkit.files.texts.parse import evened, parse_plain_qrels
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import atomic_path, sha256_of
-from toolkit.files.formats.ids import check_ids
 from toolkit.files.formats.indexes import FORMAT, NAME, read_index_record, write_yaml_record
+from toolkit.files.texts.lines import check_ids
 
 KIND = "vectors"
 CHECKED_AT_ONCE = 1 << 16  # rows

@@ -1,5 +1,6 @@
-"""What runs are called beside each other: by their system, and by what distinguishes runs of one system."""
+"""What runs are called beside each other: by their system, and by what distinguishes runs of one system; the order of names."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ SUFFIXES = (".gz", ".zst", ".bz2", ".xz", ".trec", ".run", ".txt", ".tsv", ".jso
 LONGEST = 24  # characters of a parameter's value in a name
 # parameters that make no other system, or that no reader knows
 UNSAID = ("name", "recipe", "checkpoint", "files", "weights", "device", "queries cut", "inputs cut", "interpolates", "tokens")
+_NUMBER = re.compile(r"([0-9]+)")
 
 
 class NamedRun(NamedTuple):
@@ -132,3 +134,10 @@ def _steps(method: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
 def _differing(texts: list[str]) -> list[str]:
     """The texts, none where all are the same."""
     return texts if len(set(texts)) > 1 else [""] * len(texts)
+
+
+def natural(text: str) -> tuple[tuple, str]:
+    """A key to sort names by: numbers in them by their value, letters without regard to case unless nothing else differs."""
+    parts = _NUMBER.split(text.casefold())  # words and numbers in turn
+    parts[1::2] = [(len(digits), digits) for digits in (part.lstrip("0") for part in parts[1::2])]
+    return tuple(parts), text

@@ -3,8 +3,7 @@
 from toolkit.core.system.home import home
 from toolkit.files.store.archives import unpack
 from toolkit.files.store.bounded_http import reason, without_secrets
-from toolkit.files.store.download import check_room, download, shown, with_mirror
-from toolkit.files.store.indexes import fetch_index, fetched_files, index_folder
+from toolkit.files.store.download import check_room, download, fetch_index, fetched_files, index_folder, shown, with_mirror
 from toolkit.files.store.sharing import lock, lock_folder, new_folder
 
 __all__ = [

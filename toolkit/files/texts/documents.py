@@ -2,18 +2,20 @@
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from toolkit.core.documents import Doc
-from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
 from toolkit.files.texts.corpus import BATCH, Batch, Entry, corpus_files, read_corpus
 
 BLANK = "".join(map(chr, range(33)))  # what Java's trim() takes off
+SPLIT, DOCUMENTS_SPLIT = "split", "documents cut"
 
 
 def is_empty(doc: Doc) -> bool:
@@ -164,3 +166,69 @@ def corpus_from_docs(name: str, docs: Iterable[Doc]) -> Corpus:
 def _batches(entries: Iterator[Entry]) -> Iterator[Batch]:
     while batch := list(itertools.islice(entries, BATCH)):
         yield Batch(partial(list, batch))
+
+
+def split_corpus(corpus: Corpus, words: int) -> Corpus:
+    """The passages of a corpus in place of its documents.
+
+    words  in a passage, at most; ToolkitError for less than 1
+
+    What was read is still the digest of the files; `about` gets the number of words, and how many documents there were.
+    """
+    if words < 1:
+        raise ToolkitError(f"passages of {words} words", "--split takes a whole number from 1 on")
+    about = corpus.about
+    about.update({SPLIT: words, DOCUMENTS_SPLIT: 0})
+
+    def batches(whole: Iterable[Batch]) -> Iterator[Batch]:
+        for batch in whole:
+            entries = batch.entries()
+            about[DOCUMENTS_SPLIT] += sum(not entry.problem for entry in entries)
+            yield Batch(partial(list, [part for entry in entries for part in _split(entry, words)]))
+
+    return replace(corpus, parts=((file, batches(whole)) for file, whole in corpus.parts))
+
+
+def _split(entry: Entry, words: int) -> Iterator[Entry]:
+    if entry.problem:
+        yield entry
+    else:
+        yield from (entry._replace(doc=passage) for passage in passages(entry.doc, words))
+
+
+def passages(doc: Doc, words: int) -> Iterator[Doc]:
+    """The document in pieces of so many words (what white space divides), the last one shorter, each with its title.
+
+    Ids are `<doc>#<n>`, from 0, as in MS MARCO's segmented documents. A document without words is one piece.
+    """
+    tokens = doc.text.split()
+    for number, start in enumerate(range(0, max(len(tokens), 1), words)):
+        yield Doc(f"{doc.doc_id}#{number}", doc.title, " ".join(tokens[start : start + words]))
+
+
+class SeenIds:
+    """The ids that came by, as 64-bit hashes in sorted arrays of which each is at least twice as long as the next.
+
+    Two different ids share a hash once in 10**6 corpora of MS MARCO's size.
+    """
+
+    def __init__(self):
+        self._levels: list[np.ndarray] = []
+
+    def add(self, ids: Sequence[str]) -> list[int]:
+        """Take these ids; the positions of those that came before, in these or in earlier ones."""
+        if not ids:
+            return []
+        hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
+        again = np.zeros(len(ids), bool)
+        again[order[1:]] = ordered[1:] == ordered[:-1]
+        for level in self._levels:
+            places = np.minimum(np.searchsorted(level, hashes), len(level) - 1)
+            again |= level[places] == hashes
+        self._levels.append(ordered)
+        while len(self._levels) > 1 and len(self._levels[-2]) < 2 * len(self._levels[-1]):
+            last = self._levels.pop()
+            self._levels[-1] = np.sort(np.concatenate([self._levels[-1], last]), kind="stable")  # merges sorted runs
+        return np.flatnonzero(again).tolist()

@@ -11,7 +11,9 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_input
+from toolkit.core.system.lazy_names import compute, pyarrow
 from toolkit.core.system.yaml_json import Malformed, decode_json
+from toolkit.core.tables.columns import to_arrow
 from toolkit.files.runs.problems import Problem, Problems, refuse
 
 Row = TypeVar("Row")
@@ -26,6 +28,9 @@ _LAYOUT = (  # of lines that are no comments
         "are blank or have extra white space",
     ),
 )
+# RE2's \s knows no vertical tab
+_UNREADABLE = {"query_id": r"^$|[\t\n\v\f\r \x00]|^[#" + "\ufeff]"}
+_WHITE = r"^$|[\t\n\v\f\r \x00]"
 
 
 def source_name(path: str | Path) -> str:
@@ -160,3 +165,17 @@ def text_problems(data: bytes) -> list[Problem]:
             found, count = sum(1 for _ in pattern.finditer(plain, 0, end)), plain.count(b"\n", 0, end) + 1
             problems.add(code, plain.count(b"\n", 0, first.start()) + 1, f"{found:,} of {count:,} lines {what}")
     return problems.all()
+
+
+def check_ids(name: str, ids: Iterable[str]) -> None:
+    """Raise ToolkitError for an id that is empty or holds white space, and for a query id that would start a comment.
+
+    name  `query_id`, `doc_id`, `iteration` or `tag`, for the message
+    """
+    ids = ids if isinstance(ids, pyarrow.Array) else to_arrow(ids)
+    bad = ids.filter(compute.match_substring_regex(ids, _UNREADABLE.get(name, _WHITE)))
+    if len(bad):
+        raise ToolkitError(
+            f"{name} {bad[0].as_py()!r} cannot stand in a TREC file",
+            "ids and tags are not empty and hold no white space; query ids do not begin with #",
+        )

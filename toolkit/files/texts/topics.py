@@ -13,9 +13,8 @@ from toolkit.core.system.files import open_output
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import Malformed, decode_json
 from toolkit.core.topics import Topic
-from toolkit.files.formats.ids import check_ids
 from toolkit.files.runs.problems import Problem, by_line, refuse
-from toolkit.files.texts.lines import bad_lines, read_bytes, source_name
+from toolkit.files.texts.lines import bad_lines, check_ids, read_bytes, source_name
 
 Parsed = tuple[int, Topic | Problem]  # line number and what stands there
 _FIELDS = tuple(field.name for field in fields(Topic))

@@ -14,7 +14,6 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.loader import FOLDER, did_you_mean
-from toolkit.registry.published.inconsistencies import of_cell
 
 PUBLISHED = FOLDER / "published"
 SCALES = {"fraction": 1, "times 100": 100, "per cent": 100, "number": 1}
@@ -224,3 +223,92 @@ def graded(paper: str, table: str | None = None) -> list[tuple[str, str, str, fl
     chosen = [cell for cell in chosen if cell.table == chosen[0].table]
     averages = [cell for cell in chosen if cell.group.startswith("average")]
     return [(f"{each.system} {each.kind} {each.group}", each.measure, each.mode, each.value) for each in averages or chosen]
+
+
+class Inconsistency(NamedTuple):
+    """One thing that does not agree.
+
+    what   in words
+    cells  the cells that it is about, each as the columns that pick them out: table, system, kind, group, mode, measure, with
+           a value or several; no cells where it is about the text or the data
+    """
+
+    what: str
+    cells: tuple[dict[str, Any], ...]
+
+
+def inconsistencies(paper: str) -> tuple[Inconsistency, ...]:
+    """Everything known of a paper; empty where nothing is."""
+    return _read().get(paper, ())
+
+
+@functools.cache
+def _read() -> dict[str, tuple[Inconsistency, ...]]:
+    content = read_yaml(FOLDER / "published" / "inconsistencies.yaml")
+    return {
+        paper: tuple(Inconsistency(row["what"], tuple(row.get("cells", ()))) for row in rows) for paper, rows in content.items()
+    }
+
+
+def of_cell(paper: str, row: Mapping[str, str]) -> tuple[str, ...]:
+    """What is wrong with a cell of a table, given by its columns."""
+    return tuple(each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells))
+
+
+def picks(cell: Mapping[str, Any], row: Mapping[str, str]) -> bool:
+    """Whether a row has, in every column that is named, the value or one of the values."""
+    return all(row[name] in map(str, value if isinstance(value, list) else [value]) for name, value in cell.items())
+
+
+class Printed(NamedTuple):
+    """One cell of a paper's table of statistics.
+
+    place         its row and column there (`fas multilingual query_chars`)
+    groups        ours, which the cell is about
+    mode          ours; empty for any
+    statistic     what of ours it is compared with, a name of `toolkit.datasets.statistics`
+    value         as it is printed
+    approximate   why ours cannot be compared digit for digit; empty where it can
+    inconsistent  how the paper contradicts the cell; empty where it does not
+    within        how far an approximate number may be off, as a fraction of the printed one; 0 for what any may
+    """
+
+    table: str
+    place: str
+    groups: tuple[str, ...]
+    mode: str
+    statistic: str
+    value: str
+    approximate: str
+    inconsistent: str
+    within: float = 0
+
+
+def statistics(paper: str) -> list[Printed]:
+    """Every cell of a paper's table of statistics, in its order; empty where it has none."""
+    known = read_yaml(PUBLISHED / "statistics.yaml").get(paper)
+    if known is None:
+        return []
+    text = known.get("text", ())
+    return [
+        _printed(cell, known)
+        for cell in cells(paper)
+        if cell.table == str(known["table"]) or (cell.table == "text" and f"{cell.group} {cell.measure}" in text)
+    ]
+
+
+def _printed(cell: Cell, known: dict) -> Printed:
+    group, mode, measure = cell.group, cell.mode, cell.measure
+    ours, place = known["statistics"][measure], " ".join(filter(None, (group, mode, measure)))
+    named = (known.get("groups", {}).get(key) for key in (f"{group} {measure}", f"{group} {mode}", group))
+    return Printed(
+        table=cell.table,
+        place=place,
+        groups=tuple(next(filter(None, named), [group])),
+        mode=ours.get("mode", mode),
+        statistic=ours["statistic"],
+        value=cell.printed,
+        approximate=ours.get("approximate", ""),
+        within=ours.get("within", 0),
+        inconsistent=" ".join(cell.inconsistent),
+    )

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.runs import Run
+from toolkit.core.runs import Run, join_runs
 from toolkit.core.system.lazy_names import pyarrow
 from toolkit.core.tables.columns import encode, lookup, to_arrow
 from toolkit.datasets import TopicSet
-from toolkit.datasets.candidates import CANDIDATES, benchmark_candidates
 from toolkit.files.formats import read_run
 from toolkit.files.provenance import read_recorded
 from toolkit.models.lucene.docids import say_lacking
 
 Places = Callable[["pyarrow.StringArray"], tuple[np.ndarray, np.ndarray]]
+CANDIDATES = "candidates"  # what a user says for them where a run is expected
 
 
 @dataclass(frozen=True)
@@ -90,3 +90,23 @@ def among(run: Run, candidates: Mapping[str, Sequence[str]]) -> Run:
     say_lacking("the collection", int((docs < 0).sum()), len(docs))
     keep = np.isin(run.queries.astype(np.int64) * width + run.docs, wanted)
     return run.take(np.flatnonzero(keep))
+
+
+def benchmark_candidates(topics: TopicSet) -> Run:
+    """What a benchmark gives to be reranked, for each of the topics. ToolkitError where it gives nothing."""
+    benchmark = topics.benchmark
+    if benchmark is None:
+        raise ToolkitError(f"{topics.name} is a file, which has no candidates", "name a benchmark's topics, or a run")
+    runs, without = [], []
+    for part in topics.parts:
+        for mode in dict.fromkeys(topic.mode for topic in part.topics):
+            run = benchmark.scoreddocs(part.group, mode)
+            wanted = [topic.query_id for topic in part.topics if topic.mode == mode]
+            runs += [run.select(wanted)] if run is not None else []
+            without += [f"{part.group} {mode}".strip()] if run is None else []
+    if without:
+        message = f"{benchmark.spec.name} has no candidates on this machine for {three(without)}"
+        raise ToolkitError(
+            message, f"`tandem benchmarks show {benchmark.spec.name}` says what it has; or name a run with --run"
+        )
+    return join_runs(runs, source=f"the candidates of {benchmark.spec.name}")

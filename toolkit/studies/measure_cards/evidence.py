@@ -13,7 +13,7 @@ from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
-from toolkit.registry.measure_evidence import evidence, recorded
+from toolkit.registry import evidence, with_evidence
 from toolkit.studies.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
 from toolkit.studies.measure_cards.discrimination import NOTES as DECISION_NOTES
 from toolkit.studies.measure_cards.discrimination import Decided, decisions
@@ -26,7 +26,7 @@ DIGITS = 6  # of numbers that are recorded
 
 
 def computed(benchmark: str) -> dict[str, list[dict[str, Any]]]:
-    """Everything that `toolkit.registry.measure_evidence` says of a benchmark, from its registered runs."""
+    """Everything that `toolkit.registry` says of a benchmark, from its registered runs."""
     paired = has_modes(benchmark)
     wanted = [*registry.benchmark(benchmark).measures, *([FOLLOWING] if paired else [])]
     files = registered_runs(benchmark)
@@ -103,7 +103,7 @@ def evidence_tables(name: str) -> list[Table]:
 
 def _rows(name: str, what: str, key: str = "measure") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Benchmark and row of every record about a measure, whatever its parameters."""
-    for benchmark in recorded():
+    for benchmark in with_evidence():
         for row in evidence(benchmark)[what]:
             if registry.measure(row[key].partition(" ")[0]).name == name:
                 yield benchmark, row
