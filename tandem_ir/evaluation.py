@@ -134,7 +134,7 @@ def report(
 
     Raises ToolkitError.
     """
-    from toolkit.core.system.files import open_output
+    from toolkit.core.system.files import write_text
     from toolkit.core.tables.aligned_table import TableStyle
     from toolkit.reporting.report.collect import collect
     from toolkit.reporting.report.make_report import report as made_of
@@ -150,8 +150,7 @@ def report(
     else:
         text = to_text(made, format, tables=tables, transpose=transpose, width=width)
     if output is not None:
-        with open_output(output) as file:
-            file.write(text.encode())
+        write_text(output, text)
     return text
 
 

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import write_text
 from toolkit.judging_options import judgment_options, significance_options, testing_of
 from toolkit.options import table_options, text_options, topics_option
 from toolkit.parsers import command
@@ -63,8 +63,7 @@ def _compared(args: argparse.Namespace) -> list:
     )
     _write(pairs, args)
     if html:
-        with open_output(args.html) as file:
-            file.write(html.encode())
+        write_text(args.html, html)
         note(f"written: {args.html} ({len(html.encode()) / 1e6:.1f} MB)")
     return pairs
 

@@ -93,7 +93,7 @@ def write_tables(
     heads  whether tab-separated lines have heads
     output where to write, otherwise to `--output`
     """
-    from toolkit.core.system.files import open_output
+    from toolkit.core.system.files import write_text
     from toolkit.core.tables.aligned_table import Table, TableStyle, prepared, to_text, without_notes
     from toolkit.core.tables.table_forms import FORMS, to_json
 
@@ -130,5 +130,4 @@ def write_tables(
     if terminal:
         sys.stdout.write(text)
         return
-    with open_output(output) as file:
-        file.write(text.encode())
+    write_text(output, text)

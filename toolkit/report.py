@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import write_text
 from toolkit.core.tables.aligned_table import TableStyle
 from toolkit.judging_options import baseline_option, judgment_options, ori_unit_option
 from toolkit.options import number_options, text_options
@@ -110,8 +110,7 @@ def main(args: argparse.Namespace) -> None:
         text = to_text(made, args.format, tables=kinds, transpose=args.transpose, width=args.width)
         for line in dict.fromkeys(line for each in models for line in each.notes):
             note(line)
-    with open_output(args.output or "-") as file:
-        file.write(text.encode())
+    write_text(args.output or "-", text)
     if args.output not in (None, "-"):
         note(f"written: {args.output} ({len(text.encode()) / 1e6:.1f} MB)")
 

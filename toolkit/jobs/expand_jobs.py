@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import write_text
 from toolkit.core.topics import Topic
 from toolkit.datasets import TopicSet, resolve_topics
 from toolkit.engine.answers import divide_answers
@@ -146,8 +146,7 @@ class MergeJob(RunJob):
 def write_lists(lists: str | Path, output: str | Path, *, depth: int = DEPTH, duplicates: bool = False) -> dict[str, list[str]]:
     """Merge lists into JSON, {question: [document, ...]}; with duplicates, which no TREC run can have, as the release does."""
     merged = merge(given_run(lists).run, depth, duplicates)
-    with open_output(output) as out:
-        out.write((json.dumps(merged, ensure_ascii=False) + "\n").encode())
+    write_text(output, json.dumps(merged, ensure_ascii=False) + "\n")
     return merged
 
 

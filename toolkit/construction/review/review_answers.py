@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from toolkit.construction.review import label_studio
 from toolkit.construction.review.review_forms import Form, Sheet, digest
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import open_output, write_text
 from toolkit.core.system.yaml_json import Malformed, decode_json, read_json
 from toolkit.files.store.sharing import lock_folder
 from toolkit.files.texts.lines import read_bytes, text_lines
@@ -98,8 +98,7 @@ class Given(NamedTuple):
 def write_export(folder: Path, export: Export) -> Path:
     """Remember an export in a build's folder; the same one is the same file."""
     path = folder / FOLDER / "exports" / f"{export.digest}.json"
-    with open_output(path) as out:
-        out.write((json.dumps(asdict(export), ensure_ascii=False, indent=1) + "\n").encode())
+    write_text(path, json.dumps(asdict(export), ensure_ascii=False, indent=1) + "\n")
     return path
 
 

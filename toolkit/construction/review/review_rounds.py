@@ -21,7 +21,7 @@ from toolkit.construction.review import label_studio, review_answers
 from toolkit.construction.review.review_forms import Form, Sheet, check_items, find_form, sheet_of
 from toolkit.construction.review.review_step import Decision, ReviewStep, answers_of, decide
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import write_text
 from toolkit.registry.loader import did_you_mean
 from toolkit.reporting import pages
 
@@ -147,8 +147,7 @@ def export_review(
     files = _files(review.form, sheets, export, Path(output), format)
     review_answers.write_export(build.path, export)  # first: what is handed out can be taken back
     for path, text in files.items():
-        with open_output(path) as out:
-            out.write(text.encode())
+        write_text(path, text)
     return Exported(len(sheets), tuple(files))
 
 

@@ -1,5 +1,7 @@
 """Files that are either complete or not there, compressed by their name, `-` for standard input and output.
 
+And where files lie: TANDEM_HOME; what comes with Tandem, in a checkout beside the package, in an installation within it.
+
 Temporary files and folders are locked (flock) as long as the process lives that writes them, so that a later one can tell and
 remove what a killed one has left.
 """
@@ -31,6 +33,8 @@ TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole
 SAFE, RATIO = 1 << 30, 200  # a compressed file unpacks to so many bytes, or to so many times its size, where that is more
 BUFFER = 1 << 16  # bytes
 AS_FILES = "become one in names of files (there / is -, and case and composed letters may not count)"
+PACKAGE = Path(__file__).resolve().parents[2]
+FOLDERS = ("topics", "qrels", "indexes", "runs")
 
 
 def file_word(name: str) -> str:
@@ -234,6 +238,12 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
             yield raw
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text in UTF-8, as `open_output` does."""
+    with open_output(path) as out:
+        out.write(text.encode())
+
+
 def sha256_of(path: str | Path) -> str:
     """SHA-256 of a file's bytes, as they are on disk."""
     with open(path, "rb") as file:
@@ -244,3 +254,27 @@ def is_stream(path: str | Path) -> bool:
     """Whether it is a stream: `-`, a pipe, a device. Nothing can be read of it again or lie beside it."""
     path = Path(path)
     return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def home() -> Path:
+    """The folder of everything that Tandem stores: TANDEM_HOME, `~/.cache/tandem` where that is not set.
+
+    Looked up at each call; made by the first that writes into it.
+    """
+    return Path(os.environ.get("TANDEM_HOME") or Path.home() / ".cache" / "tandem").absolute()
+
+
+def shipped(folder: str, *parts: str) -> Path:
+    """The path of a shipped file or folder: the checkout's where there is one, else the installed one.
+
+    folder  one of `topics`, `qrels`, `indexes`, `runs` (setup.cfg maps them to `toolkit/shipped/<folder>`)
+    """
+    assert folder in FOLDERS, folder
+    checkout = PACKAGE.parent
+    root = checkout if (checkout / "setup.cfg").is_file() else PACKAGE / "shipped"
+    return root.joinpath(folder, *parts)
+
+
+def corpora(*parts: str) -> Path:
+    """The path of a mini benchmark's sources (`toolkit/datasets/corpora/<benchmark>/`)."""
+    return PACKAGE.joinpath("datasets", "corpora", *parts)

@@ -9,7 +9,7 @@ from typing import Any
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.files import open_output, sha256_of
+from toolkit.core.system.files import sha256_of, write_text
 from toolkit.core.system.lazy_names import yaml
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.templates import template_digest
@@ -59,8 +59,7 @@ def write_index_record(folder: Path, record: dict[str, Any], command: str, start
 
 def write_yaml_record(folder: Path, record: Mapping[str, Any]) -> None:
     """Write `tandem.yaml` as it is given."""
-    with open_output(folder / NAME) as out:
-        out.write(yaml.safe_dump(dict(record), sort_keys=False, allow_unicode=True, width=1 << 16).encode())
+    write_text(folder / NAME, yaml.safe_dump(dict(record), sort_keys=False, allow_unicode=True, width=1 << 16))
 
 
 def file_digests(folder: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import atomic_path, sha256_of
+from toolkit.core.system.files import atomic_path, sha256_of, write_text
 from toolkit.files.formats.indexes import FORMAT, NAME, read_index_record, write_yaml_record
 from toolkit.files.texts.lines import check_ids
 
@@ -144,8 +144,7 @@ def write_shard(
     vectors_path, ids_path = shard_paths(folder, number)
     with atomic_path(vectors_path) as part, part.open("wb") as file:
         np.save(file, vectors, allow_pickle=False)
-    with atomic_path(ids_path) as part:
-        part.write_bytes("".join(f"{one}\n" for one in ids).encode())
+    write_text(ids_path, "".join(f"{one}\n" for one in ids))
     return Shard(len(ids), documents, sha256_of(vectors_path), sha256_of(ids_path), cut, lost)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.runs import Run
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import write_text
 from toolkit.core.system.lazy_names import pyarrow
 from toolkit.core.system.yaml_json import Malformed, decode_json
 from toolkit.core.system.yaml_json import parse_json as load_json
-from toolkit.files.runs.run_checks import checked
+from toolkit.files.runs.problems import checked
 from toolkit.files.runs.trec_runs import DEFAULT_TAG
 from toolkit.files.texts.lines import first_lines, text_lines, without_marks
 from toolkit.files.texts.named_columns import NAMES, is_run, one_word, run_from_columns
@@ -138,5 +138,4 @@ def write_mteb(run: Run, path: str | Path) -> None:
 
 
 def _write(content: dict[str, Any], path: str | Path) -> None:
-    with open_output(path) as out:
-        out.write((json.dumps(content, ensure_ascii=False) + "\n").encode())
+    write_text(path, json.dumps(content, ensure_ascii=False) + "\n")

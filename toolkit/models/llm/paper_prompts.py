@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import atomic_path
+from toolkit.core.system.files import write_text
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.files.texts.lines import read_bytes, source_name, text_lines
 from toolkit.registry.loader import FOLDER, did_you_mean
@@ -120,8 +120,7 @@ def write_prompts(source: str, files: Sequence[str | Path], folder: str | Path) 
     made = cut_prompts(source, "\n".join(lines))
     paths = [Path(folder) / f"{prompt.name}.yaml" for prompt, _ in made]
     for path, (_, content) in zip(paths, made, strict=True):
-        with atomic_path(path) as part:
-            part.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1 << 16), encoding="utf-8")
+        write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1 << 16))
     return [(prompt, path) for path, (prompt, _) in zip(paths, made, strict=True)]
 
 

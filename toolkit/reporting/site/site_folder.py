@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.system.files import lock_file, open_output, temporary_folder
+from toolkit.core.system.files import lock_file, temporary_folder, write_text
 from toolkit.core.system.progress import say
 from toolkit.files.store.digests import file_sha256
 from toolkit.files.store.sharing import new_folder
@@ -110,8 +110,7 @@ def _manifest(folder: Path) -> dict[str, set[str]]:
 def _list(folder: Path, digests: Iterable[tuple[str, str]]) -> None:
     text = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests))
     if not (folder / MANIFEST).is_file() or (folder / MANIFEST).read_text(encoding="utf-8") != text:
-        with open_output(folder / MANIFEST) as file:
-            file.write(text.encode())
+        write_text(folder / MANIFEST, text)
 
 
 def _write(path: Path, content: Content) -> str:
