@@ -8,8 +8,8 @@ from published_layout import write_infosearch
 
 from toolkit import datasets
 from toolkit.jobs import search_job
+from toolkit.jobs.planned_runs import why_outdated
 from toolkit.jobs.search_jobs import rerank_job
-from toolkit.jobs.up_to_date import why_outdated
 from toolkit.retrieval.rerank import Rerank
 
 pytestmark = pytest.mark.lucene

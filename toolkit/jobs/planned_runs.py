@@ -1,17 +1,25 @@
-"""Several runs, one after the other: what is there and up to date is not made again, and one that fails ends no other."""
+"""Several runs, one after the other: what is there and up to date is not made again, and one that fails ends no other.
+
+Whether a file that is there is the one that a job would make says its record.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import say
 from toolkit.engine import Executor
-from toolkit.jobs.file_job import Job, make_by
-from toolkit.jobs.up_to_date import why_outdated
+from toolkit.files.provenance import is_recorded, part, read_record
+from toolkit.files.texts.documents import ContentDigest
+from toolkit.jobs.file_job import Job, RunJob, make_by
+from toolkit.jobs.search_jobs import rerankers, retrievals
+from toolkit.retrieval.index import corpus_name
 
 
 @dataclass(frozen=True)
@@ -77,3 +85,108 @@ def recorded(what: str, failures: list[Failure]) -> Iterator[None]:
     except Exception as error:
         failed = ToolkitError(f"{type(error).__name__}: {error}", "make this run alone with --debug to see where", status=1)
         failures.append(Failure(what, failed))
+
+
+class Differing(NamedTuple):
+    """What of a step the record of a run says (`then`) and a job that is planned now (`now`)."""
+
+    step: str
+    key: str
+    then: Any
+    now: Any
+
+
+def differing_steps(job: RunJob, record: Mapping[str, Any]) -> Iterator[Differing]:
+    """Where the steps of a job are not those of a record, which has those of a search before a reranking, too.
+
+    How exactly something was computed, its precision, says the run and not the entry of a system.
+    """
+    planned = [*(step.facts() for step in retrievals(job.step)), *(step.facts() for step in rerankers(job.step))]
+    done = [*_steps(record, "retrieval"), *_steps(record, "reranking")]
+    for now, then in zip(planned, done[len(done) - len(planned) :], strict=False):
+        if then.get("prompt") == "ours":  # in the place of one that was not published: its name stands beside
+            then = {**then, "prompt": then.get("prompt_name")}
+        for key in dict.fromkeys(("templates", *now)):
+            if key != "precision" and then.get(key) != now.get(key):
+                yield Differing(then.get("name", ""), key, then.get(key), now.get(key))
+    if len(planned) > len(done):
+        yield Differing(planned[-1]["name"], "steps", len(done), len(planned))
+
+
+def why_outdated(job: RunJob, path: Path) -> str:
+    """Why the run in a file is not what a job would make, in words: its file or record, Tandem's version, a step, topics,
+    documents, or the run that is reranked; empty where it is."""
+    record = read_record(path) if path.exists() else None
+    if reason := _why_unsound(record, path, "run"):
+        return reason
+    if differing := next(differing_steps(job, record), None):
+        step, key, then, now = differing
+        is_plain = all(isinstance(value, str | int | float) for value in (then, now))
+        return f"{step}: {key} was {then}, is {now}" if is_plain else f"{step} has other {key}"
+    if part(record, "method").get("instruction", "full") != job.inputs.instruction:
+        return "made with other instructions"
+    if part(record, "data", "topics").get("sha256") != job.inputs.topics_facts()["sha256"]:
+        return "made of other topics"
+    searched = {index["name"]: part(index, "corpus").get("content") for index in part(record, "data").get("indexes", ())}
+    if any(searched.get(name, content) not in (content, None) for name, content in _corpora(job)):
+        return "the documents are others now"
+    named = {source.name for step in retrievals(job.step) if step.index for source in step.engine.sources}
+    if named and named != searched.keys():
+        return "searched in another index"
+    reranked = [made.facts.get("sha256") for made in job.inputs.runs]
+    if reranked and reranked != [part(record, "data", "candidates").get("sha256")]:
+        return "the run that it reranks is another one now"
+    return ""
+
+
+def why_unlike(path: Path, kind: str, expected: Mapping[str, Any]) -> str:
+    """The same of any file with a record (`run`, `qrels`, `expanded`), which has to say what is expected.
+
+    expected  place in the record -> value: `{"data/topics/sha256": "9f...", "method/judging/0/depth": 10}`
+    """
+    record = read_record(path) if path.exists() else None
+    if reason := _why_unsound(record, path, kind):
+        return reason
+    for place, value in expected.items():
+        if (found := _at(record, place.split("/"))) != value:
+            return f"{place.rpartition('/')[2]} was {found}, is {value}"
+    return ""
+
+
+def _at(record: Any, names: Sequence[str]) -> Any:
+    for name in names:
+        if isinstance(record, list):
+            record = record[int(name)] if int(name) < len(record) else None
+        else:
+            record = record.get(name) if isinstance(record, Mapping) else None
+    return record
+
+
+def _why_unsound(record: Mapping[str, Any] | None, path: Path, kind: str) -> str:
+    """Whether there is a file with its record, made by this version."""
+    if record is None:
+        return "no record beside it" if path.exists() else "not there yet"
+    if not is_recorded(record, path, kind):
+        return "the file is not the one of its record"
+    return f"made by tandem-ir {tandem_version(record)}" if tandem_version(record) != __version__ else ""
+
+
+def tandem_version(record: Mapping[str, Any]) -> Any:
+    """That of the toolkit that made a file; None where its record does not say."""
+    return part(record, "implementation", "source").get("version")
+
+
+def _steps(record: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    steps = part(record, "method").get(kind)
+    return [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
+
+
+def _corpora(job: RunJob) -> Iterator[tuple[str, str]]:
+    """Name and digest of the benchmark's own documents, where its topics are searched in them; those of ir_datasets do not
+    change."""
+    topics = job.inputs.topics
+    searched = {source.name for step in retrievals(job.step) for source in step.engine.sources}
+    if topics.benchmark and topics.benchmark.spec.layout != "ir_datasets" and searched:
+        for group in dict.fromkeys(topics.benchmark.spec.corpus(topic_part.group) for topic_part in topics.parts):
+            if (name := corpus_name(topics.benchmark, group)) in searched:
+                yield name, ContentDigest(topics.benchmark.docs(group)).hexdigest()

@@ -15,14 +15,13 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Scores
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import write_text
 from toolkit.datasets import TopicSet
 from toolkit.files.provenance import Output, Provenance, file_digest
 from toolkit.jobs import RunJob, pipeline_job
 from toolkit.jobs.file_job import opened
-from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, reason_to_make, recorded
+from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, reason_to_make, recorded, why_unlike
 from toolkit.jobs.search_jobs import rerank_job
-from toolkit.jobs.up_to_date import why_unlike
 from toolkit.retrieval.rerank.rerank_step import Rerank
 from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import given_topics
@@ -164,8 +163,7 @@ class Experiment:
         if not runs:
             return
         scores = evaluate(list(map(str, runs)), benchmark=benchmark, measures=self.measures, missing=self.missing)
-        with open_output(runs[0].with_name(SCORES)) as file:
-            file.write(render(scores, "json").encode())
+        write_text(runs[0].with_name(SCORES), render(scores, "json"))
         results.runs[benchmark], results.scores[benchmark] = list(runs), scores
 
     def _report(self, results: Results) -> None:
@@ -183,13 +181,8 @@ class Experiment:
             return
         models = collect([*map(str, paths)], list(results.runs), measures=self.measures, missing=self.missing)
         text = to_html(report(models, missing=self.missing), missing=self.missing)
-
-        def write(path: Path) -> None:
-            with open_output(path) as file:
-                file.write(text.encode())
-
-        counts = {"runs": len(paths)}
-        Output(results.report).write(write, Provenance(data=data), tag="report", counts=counts, started=started, what="report")
+        about = {"tag": "report", "counts": {"runs": len(paths)}, "started": started, "what": "report"}
+        Output(results.report).write(lambda path: write_text(path, text), Provenance(data=data), **about)
 
 
 def _of_benchmark(name: str) -> TopicSet:

@@ -18,7 +18,7 @@ from toolkit.files.provenance import record_path, topics_digest
 from toolkit.files.store.wheels import PYPI
 from toolkit.files.texts.lines import read_bytes
 from toolkit.jobs import RunJob
-from toolkit.jobs.up_to_date import differing_steps
+from toolkit.jobs.planned_runs import differing_steps
 from toolkit.registry.choice import choose_system
 from toolkit.registry.system_kinds import kinds
 

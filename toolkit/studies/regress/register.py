@@ -8,7 +8,7 @@ from typing import Any
 from toolkit import __version__, registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import RegressionSpec
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import open_output, write_text
 from toolkit.core.system.python_names import importing
 from toolkit.datasets import Selection, load
 from toolkit.evaluation import evaluate
@@ -63,8 +63,7 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
     record["data"]["run"]["file"] = baseline.name
     write_record(baseline, record)
     for spec in specs:
-        with open_output(paths.entry(spec.name)) as out:
-            out.write(entry_text(spec).encode())
+        write_text(paths.entry(spec.name), entry_text(spec))
     return [baseline, record_path(baseline), *(paths.entry(spec.name) for spec in specs)]
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from toolkit import registry
 from toolkit.core.scores import AVERAGE, PAIRED, Score, Scores
 from toolkit.core.specs import RegressionSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home, shipped
 from toolkit.core.system.lazy_names import yaml
-from toolkit.core.system.resources import shipped
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.tables.aligned_table import to_text
 from toolkit.evaluation.scores.score_table import lay_out

@@ -16,12 +16,12 @@ from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Scores
 from toolkit.core.specs import RegressionSpec
-from toolkit.core.system.files import REPLAY, temporary_folder
-from toolkit.core.system.home import home
+from toolkit.core.system.files import REPLAY, home, temporary_folder
 from toolkit.core.system.python_names import importing
 from toolkit.datasets import load, present_groups
 from toolkit.evaluation import evaluate
 from toolkit.files.formats import read_run
+from toolkit.files.runs.runs import parse_run
 from toolkit.files.store.wheels import find_packaged
 from toolkit.jobs import RunJob, search_job
 from toolkit.jobs.search_jobs import retrievals
@@ -98,9 +98,7 @@ def replay(specs: Iterable[RegressionSpec], paths: RegressionPaths | None = None
 
 @importing(of_data=True)
 def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: Path) -> tuple[list[Check], list[str]]:
-    if (spec.needs and (missing := _missing(spec.needs))) or (missing := _moved(spec)):
-        return [missing], []
-    if missing := _unfetched(spec):
+    if missing := (spec.needs and _missing(spec.needs)) or _moved(spec) or _unfetched(spec):
         return [missing], []
     reference = reference_of(spec.benchmark)
     checks = [] if spec.published else _registered(spec, paths)
@@ -145,8 +143,8 @@ def _fresh_home(folder: Path) -> Iterator[None]:
 def _missing(name: str) -> Check | None:
     """What of a benchmark's data is not on this machine; nothing is fetched to know it."""
     benchmark = load(name)
-    absent = [group for group in benchmark.groups if group not in present_groups(benchmark)]
-    if not absent:
+    here = present_groups(benchmark)
+    if not (absent := [group for group in benchmark.groups if group not in here]):
         return None
     hint = f"`tandem benchmarks fetch {name}`, or with --from a local copy"
     return Check(f"data of {name}", f"{len(benchmark.groups)} groups", f"not here: {', '.join(absent)} ({hint})", MISSING)
@@ -229,9 +227,8 @@ def _numbers(spec: RegressionSpec, scores: Scores) -> list[Check]:
 
 
 def _run_diff(spec: RegressionSpec, paths: RegressionPaths, output: Path) -> list[str]:
-    baseline = read_run(paths.baselines / spec.run["baseline"])
-    if modes := spec.run.get("modes"):
-        baseline = baseline.select(each for each in baseline.query_ids if each.endswith(tuple(f"-{mode}" for mode in modes)))
+    path = paths.baselines / spec.run["baseline"]
+    baseline = parse_run(run_lines(path, spec.run.get("modes", ())), str(path))
     return changed_queries(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]
 
 

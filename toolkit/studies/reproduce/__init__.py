@@ -14,12 +14,12 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score
-from toolkit.core.system.files import open_output
+from toolkit.core.system.files import write_text
 from toolkit.core.system.progress import say
 from toolkit.datasets import find, load
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.files.provenance import is_recorded, read_record
-from toolkit.jobs.engines import opened
+from toolkit.jobs.file_job import opened
 from toolkit.jobs.planned_runs import Failure, make_run, recorded
 from toolkit.models.llm.prompts import check_prompts_folder
 from toolkit.registry.published.claims import Claim
@@ -80,7 +80,7 @@ class Reproduction:
     def make(self, **engine: Any) -> Outcome:
         """Make what is not there, and compare. One system's failure ends no other's work, and is among the failures.
 
-        engine  who computes, see `toolkit.jobs.engines.opened`
+        engine  who computes, see `toolkit.jobs.file_job.opened`
         """
         outcome = Outcome()
         why: dict[str, str] = {}  # row -> why it was not made
@@ -180,5 +180,4 @@ class Reproduction:
         outcome.claims = claims_of(self.tables.paper, outcome.cells)
         texts = {COMPARISON: to_csv(outcome.cells), CLAIMS: claims_csv(outcome.claims), PAGE: render(self, outcome)}
         for name, text in texts.items():
-            with open_output(self.output / name) as file:
-                file.write(text.encode())
+            write_text(self.output / name, text)

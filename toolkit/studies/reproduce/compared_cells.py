@@ -11,9 +11,8 @@ from toolkit.core.tables import tabular
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.datasets import find
 from toolkit.registry.published.claims import Claim, outcomes
-from toolkit.registry.published.comparison import aggregates, scored_group
+from toolkit.registry.published.comparison import Tested, aggregates, scored_group
 from toolkit.registry.published.paper_tables import SCALES, Cell
-from toolkit.registry.published.paper_tests import Tested
 from toolkit.studies.reproduce.row_prompts import NONE, WHOSE, is_another, whose
 from toolkit.studies.reproduce.table_rows import GAP, RELATIVE, Row, Tables, change_of
 
@@ -102,24 +101,25 @@ def compared(tables: Tables, scores: Mapping[str, Iterable[Score]], why: Mapping
     rows: dict[tuple, list[tuple[Row, Cell]]] = {}
     for row in (*tables.rows, *tables.others):
         for cell in row.cells:
-            rows.setdefault(_key(cell), []).append((row, cell))
+            rows.setdefault(cell_key(cell), []).append((row, cell))
     chosen = {row.name for row in tables.rows}
     cells = []
     for printed in tables.printed:
         reason = tables.why_unmade(printed)
-        for row, cell in rows.get(_key(printed), ()):
+        for row, cell in rows.get(cell_key(printed), ()):
             value = _value(row, cell, values)
             state = state_of(cell, value, tables.tolerance)
             state = OTHER_PROMPT if is_another(row.sent) and state in (AGREES, NEAR, DIFFERS) else state
             none = "a change from 0, or from a number that is not there" if change_of(cell) == RELATIVE else "no score of it"
             said = (why or {}).get(row.name, none) if row.name in chosen else NOT_ASKED
             cells.append(Compared(cell, row, value, state, said if state == NOT_RUN else ""))
-        if _key(printed) not in rows:
+        if cell_key(printed) not in rows:
             cells.append(Compared(printed, None, None, NOT_RUN, reason))
     return cells
 
 
-def _key(cell: Cell) -> tuple:
+def cell_key(cell: Cell) -> tuple:
+    """Its place in the paper."""
     return (cell.table, cell.system, cell.kind, cell.group, cell.mode, cell.measure)
 
 
@@ -222,7 +222,7 @@ def _first_numbers(cells: Iterable[Compared]) -> list[Cell]:
     """Ours, one a place of the paper's tables."""
     ours: dict[tuple, Cell] = {}
     for each in cells:
-        ours.setdefault(_key(each.cell), each.cell._replace(value=each.value, printed="", note="", inconsistent=()))
+        ours.setdefault(cell_key(each.cell), each.cell._replace(value=each.value, printed="", note="", inconsistent=()))
     return list(ours.values())
 
 

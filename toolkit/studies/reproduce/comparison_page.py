@@ -24,6 +24,7 @@ from toolkit.studies.reproduce.compared_cells import (
     STATES,
     Compared,
     by_prompt,
+    cell_key,
     decimals,
     mean_difference,
 )
@@ -144,7 +145,7 @@ def _places(cells: Sequence[Compared]) -> list[CellPosition]:
     has_corpora = all("/" in cell.group for cell in printed) and len({_corpus(cell) for cell in printed}) > 1
     rows = {(_corpus(cell), cell.system, cell.kind) for cell in printed}
     across = {(cell.group.partition("/")[0] if has_corpora else cell.group, cell.mode, cell.measure) for cell in printed}
-    is_sparse = len({_whole(cell) for cell in printed}) < FILLED * len(
+    is_sparse = len({cell_key(cell) for cell in printed}) < FILLED * len(
         rows if has_corpora else {row[1:] for row in rows}
     ) * len(across)
     modes_down = is_sparse and len({cell.mode for cell in printed}) > 1
@@ -182,10 +183,6 @@ def _systems(cells: Iterable[Compared]) -> dict[tuple[str, str, str], str]:
 
 def _corpus(cell: Cell) -> str:
     return cell.group.partition("/")[2]
-
-
-def _whole(cell: Cell) -> tuple[str, ...]:
-    return (cell.system, cell.kind, cell.group, cell.mode, cell.measure)
 
 
 def _changes(values: Iterable[str]) -> int:

@@ -18,8 +18,7 @@ import numpy as np
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.files import open_output
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home, write_text
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets import find, load
 from toolkit.files.provenance import is_recorded, read_record
@@ -283,8 +282,7 @@ def speed() -> float:
     found = 2 * size**3 / best
     with suppress(OSError):  # a home that cannot be written is measured each time
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open_output(path) as file:
-            file.write(f"{found}\n".encode())
+        write_text(path, f"{found}\n")
     return found
 
 

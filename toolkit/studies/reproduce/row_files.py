@@ -18,8 +18,7 @@ from toolkit.datasets import find, load
 from toolkit.files.formats import write_run
 from toolkit.files.formats.indexes import made_with, read_index_record
 from toolkit.files.provenance import file_digest, part, read_record, topics_digest
-from toolkit.jobs.planned_runs import PlannedRun
-from toolkit.jobs.up_to_date import tandem_version, why_unlike
+from toolkit.jobs.planned_runs import PlannedRun, tandem_version, why_unlike
 from toolkit.registry.published.paper_tables import cells, is_of
 from toolkit.retrieval.index.index_types import LUCENE
 from toolkit.retrieval.steps import given_topics

@@ -23,8 +23,7 @@ from toolkit.evaluation.scores.judgments import Judgments, from_benchmark
 from toolkit.evaluation.scores.run_inputs import as_sources
 from toolkit.evaluation.scores.stance import FORMS, read_stances
 from toolkit.files.formats import read_qrels, read_run
-from toolkit.registry.published.comparison import measures_of, scored_group
-from toolkit.registry.published.paper_tests import tested
+from toolkit.registry.published.comparison import measures_of, scored_group, tested
 from toolkit.retrieval.judge.agreement import Agreement, agreement, expectations
 from toolkit.studies.reproduce.compared_cells import Compared
 from toolkit.studies.reproduce.row_files import RowFiles
