@@ -112,18 +112,18 @@ def check(args: argparse.Namespace) -> int:
 
 
 def fetch(args: argparse.Namespace) -> None:
-    from toolkit.models.systems.checkpoint_files import fetch_checkpoint
+    from toolkit.models.checkpoints.local_checkpoints import fetch_system
 
     spec = registry.choose_system(args.name, files=args.systems, kind=args.kind)
-    for folder in fetch_checkpoint(spec, trust_remote_code=args.trust_remote_code):
+    for folder in fetch_system(spec, trust_remote_code=args.trust_remote_code):
         print(folder)
 
 
 def convert(args: argparse.Namespace) -> None:
-    from toolkit.models.systems.checkpoint_files import convert_checkpoint
+    from toolkit.models.checkpoints.local_checkpoints import convert_system
 
     spec = registry.choose_system(args.name, files=args.systems, kind=args.kind)
-    print(convert_checkpoint(spec, args.to))
+    print(convert_system(spec, args.to))
 
 
 def explain(args: argparse.Namespace) -> None:

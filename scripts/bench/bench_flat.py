@@ -15,7 +15,7 @@ import numpy as np
 
 from toolkit.core.system.progress import set_quiet
 from toolkit.models.lucene.docids import DOCID
-from toolkit.models.vectors.faiss_index import INDEX, FaissIndex, build_faiss, write_faiss
+from toolkit.models.vectors.faiss_index import INDEX, FaissIndex, fill_faiss, train_faiss, write_faiss
 
 
 def unit_vectors(count: int, dimension: int, seed: int) -> np.ndarray:
@@ -28,7 +28,8 @@ def index_of(folder: Path, documents: int, dimension: int, threads: int) -> Path
     folder = folder / f"flat-{documents}-{dimension}"
     if not (folder / DOCID).exists():
         folder.mkdir(parents=True, exist_ok=True)
-        write_faiss(build_faiss([unit_vectors(documents, dimension, 1)], threads=threads), folder / INDEX)
+        vectors = [unit_vectors(documents, dimension, 1)]
+        write_faiss(fill_faiss(train_faiss(vectors), vectors, threads=threads), folder / INDEX)
         (folder / DOCID).write_text("".join(f"d{number:07d}\n" for number in range(documents)))
     return folder
 

@@ -20,7 +20,7 @@ from toolkit.models.checkpoints.local_checkpoints import locate
 from toolkit.models.encoders import load_encoder
 from toolkit.models.encoders.modules import read_modules
 from toolkit.models.rerankers import load_reranker
-from toolkit.models.vectors.faiss_index import FaissIndex, build_faiss, write_faiss
+from toolkit.models.vectors.faiss_index import FaissIndex, fill_faiss, train_faiss, write_faiss
 from toolkit.models.vectors.late import LateIndex, LateWriter
 from toolkit.retrieval.encode import vector_size
 
@@ -185,7 +185,7 @@ def test_memory_has_a_bound_within_a_block_alone():
 def faiss_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("faiss")
     vectors = np.random.default_rng(1).random((40, 8), dtype=np.float32)
-    write_faiss(build_faiss([vectors], "IVF2,SQ8", "nprobe=2"), folder / "index")
+    write_faiss(fill_faiss(train_faiss([vectors], "IVF2,SQ8", "nprobe=2"), [vectors]), folder / "index")
     (folder / "docid").write_text("".join(f"d{number}\n" for number in range(40)))
     return folder
 

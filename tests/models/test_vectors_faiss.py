@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.columns import to_arrow
 from toolkit.models.lucene.docids import DocIds
-from toolkit.models.vectors.faiss_index import FaissIndex, build_faiss, write_faiss
+from toolkit.models.vectors.faiss_index import FaissIndex, fill_faiss, train_faiss, write_faiss
 
 DIMENSION = 24
 
@@ -22,6 +22,10 @@ DIMENSION = 24
 def unit_vectors(count, seed=0, dimension=DIMENSION):
     vectors = np.random.default_rng(seed).standard_normal((count, dimension)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def build_faiss(arrays, factory="Flat", tuning="", **options):
+    return fill_faiss(train_faiss(arrays, factory, tuning, **options), arrays, tuning)
 
 
 def made(folder, vectors, factory="Flat", ids=None, **options):

@@ -289,9 +289,9 @@ def test_the_two_towers_of_an_entry_are_both_converted(home, bert, tmp_path):
         pickled_copy(tiny.tiny_bert(tmp_path / "other", seed=1), tmp_path / "p"),
     )
     spec = replace(tiny.tiny_spec(question, parameters={"pooling": "cls"}), passage_checkpoint=str(passage))
-    from toolkit.models.systems.checkpoint_files import convert_checkpoint
+    from toolkit.models.checkpoints.local_checkpoints import convert_system
 
-    made = convert_checkpoint(spec, tmp_path / "made")
+    made = convert_system(spec, tmp_path / "made")
     new = choose_system(str(made))
     assert isinstance(new, SystemSpec)
     for side in ("query", "passage"):

@@ -74,11 +74,11 @@ def _positions(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
 def _class(auto: str, config: type, row: Mapping[str, Any]) -> type[transformers.PreTrainedModel]:
     """transformers' class, or one like it under a name of its own, by which transformers knows what its weights are called."""
     kind = getattr(transformers, auto)._model_mapping[config]
-    return _renaming(kind, tuple((name, _several(made)) for name, made in row["weights"].items())) if "weights" in row else kind
-
-
-def _several(names: str | list[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
+    if "weights" not in row:
+        return kind
+    return _renaming(
+        kind, tuple((name, (made,) if isinstance(made, str) else tuple(made)) for name, made in row["weights"].items())
+    )
 
 
 @functools.cache

@@ -96,7 +96,8 @@ def reranking_kind(system: Any) -> str:
     """The kind of reranker that an object is. ToolkitError for one that can rerank nothing."""
     found = [name for name in RERANKS if name in methods_of(system)]
     if not found:
-        raise ToolkitError(f"{_shown(system)} has none of {', '.join(CALLED[name] for name in RERANKS)}", _offers(system))
+        shown = getattr(system, "__name__", type(system).__name__)
+        raise ToolkitError(f"{shown} has none of {', '.join(CALLED[name] for name in RERANKS)}", _offers(system))
     return RERANKS[found[0]]
 
 
@@ -218,10 +219,6 @@ def _explained(what: str) -> Iterator[None]:
         where = f" ({Path(last.filename).name}, line {last.lineno})" if ours else ""
         said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise ToolkitError(f"{what} raised {said}{where}", "--debug shows the traceback", status=1) from error
-
-
-def _shown(made: Any) -> str:
-    return getattr(made, "__name__", type(made).__name__)
 
 
 class _Called:

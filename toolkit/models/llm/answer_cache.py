@@ -33,11 +33,6 @@ class AnswerCache:
         found = self._entries.get([key.encode() for key in keys], _answer)
         return {key.decode(): answer for key, answer in found.items()}
 
-    def put(self, key: str, answer: Answer) -> Answer:
-        """Cache an answer. What another process wrote first stays and is returned: the run of each is what the cache says."""
-        self._entries.put({key.encode(): _entry(answer)})
-        return self.get(key) or answer
-
     def writer(self) -> AnswerWriter:
         """What writes the answers of one call; a block."""
         return AnswerWriter(self.path)

@@ -167,14 +167,18 @@ class FieldSearcher(Searcher):
 
 def open_reader(index: Path) -> Any:
     """Lucene's IndexReader of a folder. Raises ToolkitError where there is no index in it."""
-    # absolute: Java's working folder is the one it was started in, whatever Python's is now
-    folder = java_class("java.nio.file.Paths").get(str(index.absolute()))
     try:
-        directory = java_class("org.apache.lucene.store.FSDirectory").open(folder)
-        reader = java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+        reader = java_class("org.apache.lucene.index.DirectoryReader").open(open_directory(index))
     except jvm.exception() as error:
         raise ToolkitError(f"{index} is no Lucene index ({reason(error)})", "`tandem index` makes one") from error
     return jvm.cast("org.apache.lucene.index.IndexReader", reader)
+
+
+def open_directory(folder: Path) -> Any:
+    """Lucene's Directory of a folder."""
+    # absolute: Java's working folder is the one it was started in, whatever Python's is now
+    path = java_class("java.nio.file.Paths").get(str(folder.absolute()))
+    return jvm.cast("org.apache.lucene.store.Directory", java_class("org.apache.lucene.store.FSDirectory").open(path))
 
 
 @cache

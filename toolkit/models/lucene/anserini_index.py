@@ -23,7 +23,7 @@ from toolkit.core.system.files import PIPES, temporary_folder
 from toolkit.core.system.lazy_names import jnius
 from toolkit.core.system.progress import progress
 from toolkit.models.lucene import jvm
-from toolkit.models.lucene.anserini import ENGLISH, analyzer, reason
+from toolkit.models.lucene.anserini import ENGLISH, analyzer, open_directory, reason
 from toolkit.models.lucene.jvm import java_class
 
 BATCH = 512  # documents handed over at once
@@ -130,7 +130,7 @@ def merge_indexes(folders: Sequence[Path], output: Path) -> None:
     config.setMergePolicy(java_class("org.apache.lucene.index.LogByteSizeMergePolicy")())  # merges neighbours alone
     try:
         with ExitStack() as stack:
-            target, *shards = (stack.enter_context(closing(_directory(folder))) for folder in (output, *folders))
+            target, *shards = (stack.enter_context(closing(open_directory(folder))) for folder in (output, *folders))
             writer = java_class("org.apache.lucene.index.IndexWriter")(target, config)
             stack.callback(writer.rollback)  # does nothing once it is closed
             with progress("merging", len(folders), "shards") as advance:
@@ -144,11 +144,6 @@ def merge_indexes(folders: Sequence[Path], output: Path) -> None:
         message = f"Lucene could not merge into {output} ({reason(error)})"
         raise ToolkitError(message, "see more with --debug", status=1) from error
     (output / "write.lock").unlink(missing_ok=True)
-
-
-def _directory(folder: Path) -> Any:
-    path = java_class("java.nio.file.Paths").get(str(folder.absolute()))
-    return jvm.cast("org.apache.lucene.store.Directory", java_class("org.apache.lucene.store.FSDirectory").open(path))
 
 
 def json_line(doc: Doc) -> str:

@@ -78,13 +78,8 @@ def options(version: int) -> list[str]:
         *("-XX:+DisableAttachMechanism", "-XX:-UsePerfData"),  # nothing in the temporary folder, and nobody connects
         "-XX:+UseSerialGC",  # least start-up and CPU for a process of seconds
         # whatever the locale: texts, names of files, and how letters become lower case (Turkish has a dotless i)
-        *(
-            "-Dfile.encoding=UTF-8",
-            "-Dsun.jnu.encoding=UTF-8",
-            "-Duser.language=en",
-            "-Duser.country=US",
-            "-Duser.timezone=UTC",
-        ),
+        *("-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8"),
+        *("-Duser.language=en", "-Duser.country=US", "-Duser.timezone=UTC"),
     ]
     if version >= 24:
         chosen.append("--sun-misc-unsafe-memory-access=allow")  # Lucene 9 unmaps files that way; silences four lines

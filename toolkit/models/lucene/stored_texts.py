@@ -93,7 +93,6 @@ def to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> D
 def _fields(raw: str) -> dict[str, Any] | None:
     """The fields of a JSON object; None for any other text, which may well begin with a brace."""
     try:
-        row = decode_json(raw, finite=False) if raw.startswith("{") else None
+        return decode_json(raw, finite=False) if raw.startswith("{") else None
     except ValueError:
         return None
-    return row

@@ -69,25 +69,18 @@ def threads_of_faiss(number: int) -> Iterator[None]:
         faiss.omp_set_num_threads(before)
 
 
-def build_faiss(
+def train_faiss(
     arrays: Sequence[np.ndarray], factory: str = "Flat", tuning: str = "", *, threads: int = 1, seed: int = SEED
 ) -> faiss.Index:
-    """An index over vectors, by position: the rows of these arrays, one below the other.
+    """The index that `fill_faiss` puts vectors into: trained with a seeded sample of them, and empty.
 
-    arrays   each (n, d) float32, may be mapped from a file; finite; one row at least
+    arrays   each (n, d) float32, one below the other, may be mapped from a file; finite; one row at least
     factory  as FAISS's index_factory reads it (`Flat`, `HNSW32`, `IVF1024,SQ8`); the metric is the inner product
     tuning   as FAISS's ParameterSpace reads it (`nprobe=32`, `efSearch=256`): how it is searched, stored in it
     seed     of the sample that trains it; with one thread the same vectors give the same index
 
     Raises ToolkitError for what FAISS does not know, and an index that it cannot train with so few vectors.
     """
-    return fill_faiss(train_faiss(arrays, factory, tuning, threads=threads, seed=seed), arrays, tuning, threads=threads)
-
-
-def train_faiss(
-    arrays: Sequence[np.ndarray], factory: str = "Flat", tuning: str = "", *, threads: int = 1, seed: int = SEED
-) -> faiss.Index:
-    """The index that `fill_faiss` puts vectors into: trained with a seeded sample of them, and empty. See `build_faiss`."""
     total, dimension = sum(map(len, arrays)), arrays[0].shape[1]
     index = empty_faiss(factory, dimension, tuning)
     cannot = f"cannot build a FAISS index {factory!r} of {total} vectors"

@@ -115,7 +115,10 @@ class LateIndex:
         ):
             for group in within_budget(map(len, halves), WIDTH):
                 batch = halves[group]
-                rankings += self._pruned(batch, hits, pool, centroids) if centroids else self._all(batch, hits, pool)
+                if centroids:
+                    rankings += pool.map(lambda query: self._best(query, centroids.documents(query, hits), hits), batch)
+                else:
+                    rankings += self._all(batch, hits, pool)
                 advance(len(batch))
         return rankings
 
@@ -168,9 +171,6 @@ class LateIndex:
             return self._best(queries[number], _may_be_best(rough[number], hits, margin), hits)
 
         return list(pool.map(finish, range(len(queries))))
-
-    def _pruned(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor, centroids: Centroids) -> list[Ranked]:
-        return list(pool.map(lambda query: self._best(query, centroids.documents(query, hits), hits), queries))
 
     def _best(self, query: np.ndarray, documents: np.ndarray, hits: int) -> Ranked:
         """The best of some documents (m,), by their exact scores."""

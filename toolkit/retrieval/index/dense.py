@@ -40,7 +40,7 @@ def build_dense_index(
 
     vectors     a folder of encoded passages, see `toolkit.files.formats.vectors`
     factory     FAISS's name for what is built; `tuning` for how it is searched, see
-                `toolkit.models.vectors.faiss_index.build_faiss`
+                `toolkit.models.vectors.faiss_index.train_faiss`
     shard_size  documents a shard, see `toolkit.models.vectors.faiss_shards`; None for one file, with Pyserini's names:
                 `index`, and `docid` with an id a line
     threads     of FAISS; with one, the files are the same on every machine of a kind, whoever computes
@@ -49,7 +49,7 @@ def build_dense_index(
 
     An interrupted build resumes at the shards that are not there. An approximate index is trained once, with a seeded sample,
     and its recall is measured, printed and recorded. Raises ToolkitError for vectors of queries, an id that comes twice, and
-    what `open_vectors`, `build_faiss` and `check_output` refuse.
+    what `open_vectors`, `train_faiss`, `fill_faiss` and `check_output` refuse.
     """
     check_output(output)
     started, record = time.time(), read_complete_record(vectors)
