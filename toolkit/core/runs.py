@@ -100,6 +100,13 @@ class Run:
         """
         return self._trec_order if ties == "trec" else self._file_order
 
+    @property
+    def tied(self) -> np.ndarray:
+        """(n,) bool, in `order`: lines whose score, as a 32-bit float, another document of the query has too."""
+        scores, queries = self.scores.astype(np.float32)[self.order()], self.queries[self.order()]
+        equal = (scores[1:] == scores[:-1]) & (queries[1:] == queries[:-1])
+        return np.append(equal, False) | np.insert(equal, 0, False)
+
     @cached_property
     def _trec_order(self) -> np.ndarray:
         keys = _rank_keys(self.queries, self.scores)

@@ -6,6 +6,7 @@ of them is that they take ranks. A cutoff of None means the whole ranking.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,13 +18,7 @@ EVERYTHING = np.iinfo(np.int64).max
 def ndcg(positions: Positions, cutoff: int | None = None) -> np.ndarray:
     """nDCG with the label as gain (labels below 1 gain nothing) and 1 / log2(rank + 1) as discount."""
     gains = np.maximum(positions.relevance, 0)
-    # the ideal ranking: each query's rows by falling gain
-    best = np.lexsort((-gains, positions.queries))
-    sizes = np.bincount(positions.queries, minlength=len(positions.query_ids))
-    ideal_ranks = np.empty(len(best), np.int64)
-    ideal_ranks[best] = np.arange(len(best)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    ideal = positions.total(_discounted(gains, ideal_ranks, _within(ideal_ranks, cutoff)))
-    return _ratio(positions.total(_discounted(gains, positions.ranks, _retrieved(positions, cutoff))), ideal)
+    return normalised(positions, np.where(retrieved(positions, cutoff), gains, 0), gains, cutoff)
 
 
 def precision(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
@@ -33,7 +28,7 @@ def precision(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
 
 def recall(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
     """R@k: the share of the relevant documents that is in the top k; 0 where none is relevant."""
-    return _ratio(_hits(positions, cutoff, rel), positions.total(positions.relevance >= rel))
+    return ratio(_hits(positions, cutoff, rel), positions.total(positions.relevance >= rel))
 
 
 def success(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
@@ -43,7 +38,7 @@ def success(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
 
 def reciprocal_rank(positions: Positions, cutoff: int | None = None, rel: int = 1) -> np.ndarray:
     """RR and RR@k: 1 / rank of the first relevant document, 0 where none is retrieved (within k)."""
-    hits = _retrieved(positions, cutoff) & (positions.relevance >= rel)
+    hits = retrieved(positions, cutoff) & (positions.relevance >= rel)
     best = np.zeros(len(positions.query_ids))
     np.maximum.at(best, positions.queries[hits], 1 / positions.ranks[hits])
     return best
@@ -51,39 +46,55 @@ def reciprocal_rank(positions: Positions, cutoff: int | None = None, rel: int = 
 
 def average_precision(positions: Positions, cutoff: int | None = None, rel: int = 1) -> np.ndarray:
     """AP and AP@k: precision at each relevant document retrieved (within k), over all relevant documents."""
-    hits = _retrieved(positions, cutoff) & (positions.relevance >= rel)
+    hits = retrieved(positions, cutoff) & (positions.relevance >= rel)
     queries, ranks = positions.queries[hits], positions.ranks[hits]
     order = np.lexsort((ranks, queries))
     queries, ranks = queries[order], ranks[order]
     sizes = np.bincount(queries, minlength=len(positions.query_ids))
     hits_so_far = np.arange(len(ranks)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
     precisions = np.bincount(queries, hits_so_far / ranks, minlength=len(positions.query_ids))
-    return _ratio(precisions, positions.total(positions.relevance >= rel))
+    return ratio(precisions, positions.total(positions.relevance >= rel))
 
 
 def judged(positions: Positions, cutoff: int | None = None) -> np.ndarray:
     """Judged@k: the share of the top k (or of all retrieved, where that is less) that has a label."""
-    return _ratio(positions.total(_retrieved(positions, cutoff)), np.minimum(positions.lengths, cutoff or EVERYTHING))
+    return ratio(positions.total(retrieved(positions, cutoff)), np.minimum(positions.lengths, cutoff or EVERYTHING))
 
 
-def _within(ranks: np.ndarray, cutoff: int | None) -> np.ndarray:
-    return ranks <= (EVERYTHING if cutoff is None else cutoff)
-
-
-def _retrieved(positions: Positions, cutoff: int | None) -> np.ndarray:
+def retrieved(positions: Positions, cutoff: np.ndarray | int | None) -> np.ndarray:
+    """(n,) bool: rows whose document is in the top k."""
     return ~positions.missing & _within(positions.ranks, cutoff)
 
 
+def _within(ranks: np.ndarray, cutoff: np.ndarray | int | None) -> np.ndarray:
+    return ranks <= (EVERYTHING if cutoff is None else cutoff)
+
+
 def _hits(positions: Positions, cutoff: int, rel: int) -> np.ndarray:
-    return positions.total(_retrieved(positions, cutoff) & (positions.relevance >= rel))
+    return positions.total(retrieved(positions, cutoff) & (positions.relevance >= rel))
 
 
-def _discounted(gains: np.ndarray, ranks: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    distinct, places = np.unique(ranks, return_inverse=True)
-    # numpy's log2 gives another last digit in its vector loop than in its tail: the same rank must count the same
-    discounts = np.array([math.log2(rank + 1) for rank in distinct.tolist()])
-    return np.where(rows, gains / discounts[places], 0.0)
+def normalised(
+    positions: Positions,
+    gains: np.ndarray,
+    possible: np.ndarray,
+    cutoff: np.ndarray | int | None,
+    discount: Callable[[int], float] = lambda rank: math.log2(rank + 1),
+) -> np.ndarray:
+    """The discounted sum of `gains` over that of `possible` gains in the ideal ranking, each query's rows by falling gain."""
+    best = np.lexsort((-possible, positions.queries))
+    sizes = np.bincount(positions.queries, minlength=len(positions.query_ids))
+    ranks = np.empty(len(best), np.int64)
+    ranks[best] = np.arange(len(best)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+
+    def discounted(gains: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+        # numpy's log2 gives another last digit in its vector loop than in its tail: the same rank must count the same
+        distinct, places = np.unique(ranks, return_inverse=True)
+        return positions.total(gains / np.array([discount(rank) for rank in distinct.tolist()], np.float64)[places])
+
+    return ratio(discounted(gains, positions.ranks), discounted(np.where(_within(ranks, cutoff), possible, 0), ranks))
 
 
-def _ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
+def ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
+    """Parts over wholes; 0 where the whole is 0."""
     return np.divide(parts, wholes, out=np.zeros(len(parts)), where=wholes > 0)

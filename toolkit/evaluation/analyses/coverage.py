@@ -11,7 +11,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.scores.judgments import Declared, Judgments, perspective_judgments, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
-from toolkit.evaluation.scores.subtopics import has_subtopics, unjudged_notes, unlined_note
+from toolkit.evaluation.scores.subtopics import has_subtopics, named_perspectives, unjudged_notes, unlined_note
 from toolkit.metrics.families.join import positions
 
 DEPTH = 100
@@ -74,14 +74,9 @@ def check_perspectives(qrels: Qrels) -> None:
         raise ToolkitError(message, "`tandem judge` writes qrels with them")
 
 
-def perspectives(qrels: Qrels) -> np.ndarray:
-    """(2, m) int64: the different pairs of a question and a perspective that are named for it, as codes of the qrels."""
-    return np.unique(np.stack([qrels.queries, qrels.subtopics]).astype(np.int64), axis=1)
-
-
 def _first_ranks(run: Run, qrels: Qrels, depth: int) -> np.ndarray:
-    """(m,) float64, parallel to `perspectives`: the best rank of a document that holds it; infinite where none does."""
-    located, pairs, width = positions(run, qrels), perspectives(qrels), len(qrels.iterations)
+    """(m,) float64, parallel to `named_perspectives`: the best rank of a document that holds it; infinite where none does."""
+    located, pairs, width = positions(run, qrels), named_perspectives(qrels), len(qrels.iterations)
     held = (located.relevance > 0) & ~located.missing & (located.ranks <= depth)
     places = np.searchsorted(pairs[0] * width + pairs[1], (located.queries * width + located.subtopics)[held])
     first = np.full(pairs.shape[1], np.inf)
@@ -92,7 +87,7 @@ def _first_ranks(run: Run, qrels: Qrels, depth: int) -> np.ndarray:
 def prefixes(first: np.ndarray, qrels: Qrels) -> np.ndarray:
     """(queries,) float64: where the last of a question's perspectives is first held; infinite where one is not."""
     covering = np.zeros(len(qrels.query_ids))
-    np.maximum.at(covering, perspectives(qrels)[0], first)
+    np.maximum.at(covering, named_perspectives(qrels)[0], first)
     return covering
 
 

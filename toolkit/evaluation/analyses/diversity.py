@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from toolkit.core.scores import Score, Scores
 from toolkit.core.tables.aligned_table import Column, Table
 from toolkit.core.topics import Topic
 from toolkit.datasets import resolve_topics
-from toolkit.evaluation.analyses.instances import mean
 from toolkit.evaluation.analyses.words import rouge_l, tokens, unread
 from toolkit.evaluation.scores.score_output import Shown, long_forms
 from toolkit.evaluation.scores.score_table import lay_out_measures
@@ -47,8 +47,8 @@ def diversity(name: str, groups: Mapping[str, Sequence[str]], *, by_query: bool 
     if not values:
         raise ToolkitError(f"{name} has no core query with two instructions", "diversity is between instructions of one query")
     rows = [
-        Score(name, "all", "mean", MEASURE, mean(values), len(values)),
-        Score(name, "all", "mean over groups", MEASURE, mean([mean(own) for own in pairs.values()]), len(pairs)),
+        Score(name, "all", "mean", MEASURE, fmean(values), len(values)),
+        Score(name, "all", "mean over groups", MEASURE, fmean([fmean(own) for own in pairs.values()]), len(pairs)),
     ]
     numbers = {"pairs": len(values), "groups": len(pairs), "instructions": sum(len(groups[core]) for core in pairs)}
     rows += [Score(name, "all", "count", what, number, number) for what, number in numbers.items()]
@@ -58,7 +58,7 @@ def diversity(name: str, groups: Mapping[str, Sequence[str]], *, by_query: bool 
         for number, count in enumerate(counts.tolist())
     ]
     if by_query:
-        rows += [Score(name, "all", "mean", MEASURE, mean(own), len(own), core) for core, own in pairs.items()]
+        rows += [Score(name, "all", "mean", MEASURE, fmean(own), len(own), core) for core, own in pairs.items()]
     alone = len(groups) - len(pairs)
     notes = [f"{alone:,} core queries with one instruction have no pair and are left out"] if alone else []
     if foreign := sum(unread(groups[core]) for core in pairs):

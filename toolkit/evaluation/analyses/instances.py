@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,12 +52,12 @@ class Instances:
                 value_of |= zip(ids, measured.values.tolist(), strict=True)
         return np.array([value_of[query_id] for query_id in self.query_ids])
 
-    def worst(self, values: np.ndarray, kept: np.ndarray | None = None) -> dict[int, float]:
-        """The smallest value of each group that has an instance left, by code; kept  (n,) bool, all where it is None."""
+    def worst(self, values: np.ndarray, kept: np.ndarray | None = None) -> np.ndarray:
+        """(groups,) float64: the smallest value of each group, NaN where nothing is left; kept  (n,) bool, all where None."""
         lowest = np.full(len(self.names), np.inf)
         rows = slice(None) if kept is None else kept
         np.minimum.at(lowest, self.groups[rows], values[rows])
-        return {code: value for code, value in enumerate(lowest.tolist()) if value < np.inf}
+        return np.where(np.isinf(lowest), np.nan, lowest)
 
     def sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Cores:
         """An instance's value over each core query; kept as in `worst`."""
@@ -68,14 +66,7 @@ class Instances:
 
     def worst_sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Cores:
         """The same for the mean of the worst values: a group's smallest, of those that have an instance left."""
-        worst = self.worst(values, kept)
-        lowest = np.array([worst.get(code, np.nan) for code in range(len(self.names))])
-        return Cores.of(lowest, np.arange(len(self.names)))
-
-
-def mean(values: Sequence[float]) -> float:
-    """The exact mean, so that the order of queries does not change the last digit; NaN over nothing."""
-    return math.fsum(values) / len(values) if len(values) else math.nan
+        return Cores.of(self.worst(values, kept), np.arange(len(self.names)))
 
 
 def found_of(difference: Estimate) -> tuple[float, float, float]:

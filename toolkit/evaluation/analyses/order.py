@@ -6,10 +6,11 @@ import numpy as np
 
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
-from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, mean, untested_note
+from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, untested_note
 from toolkit.evaluation.comparison.notes import run_notes
 from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
+from toolkit.metrics.evaluation import mean
 from toolkit.metrics.inference import Cores, estimate
 
 MODES = ("instruction-first", "query-first", "gap", *FOUND)
@@ -26,7 +27,7 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by
     instances = Instances.of(judgments)
     measures = (f"nDCG@{cutoff}", f"Robustness@{cutoff}")
     pair = [instances.values(run, judgments, measures[0]) for run in (first, second)]
-    worst = [np.array(list(instances.worst(values).values())) for values in pair]
+    worst = [instances.worst(values) for values in pair]
     name = second.tag if first.tag == second.tag else f"{first.tag} / {second.tag}"
     gap = pair[1] - pair[0]
     gaps = [
@@ -64,7 +65,7 @@ def tables(
 
 
 def _rows(name: str, measure: str, pair: Sequence[np.ndarray], interval: Sequence[float]) -> list[Score]:
-    first, second = (mean(values.tolist()) for values in pair)
+    first, second = (mean(values) for values in pair)
     numbers = (first, second, second - first, *interval)
     return [Score(name, "all", mode, measure, value, len(pair[0])) for mode, value in zip(MODES, numbers, strict=True)]
 

@@ -8,11 +8,12 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import join_qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
-from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, mean
+from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of
 from toolkit.evaluation.analyses.words import gold_overlap
 from toolkit.evaluation.comparison.notes import run_notes
 from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
+from toolkit.metrics.evaluation import mean
 from toolkit.metrics.inference import ratio_difference
 
 REPEATS = 1000
@@ -112,16 +113,17 @@ def _random_kept(instances: Instances, kept: np.ndarray, seed: int) -> Iterator[
 
 def _plain(instances: Instances, values: np.ndarray, kept: np.ndarray, samples: Sequence[np.ndarray]) -> tuple:
     """Means over instances before and after, their sums for the interval, and the means after random drops."""
-    means = mean(values.tolist()), mean(values[kept].tolist())
+    means = mean(values), mean(values[kept])
     sums = instances.sums(values), instances.sums(values, kept)
-    return means, sums, np.array([mean(values[drawn].tolist()) for drawn in samples])
+    return means, sums, np.array([mean(values[drawn]) for drawn in samples])
 
 
 def _worst(instances: Instances, values: np.ndarray, kept: np.ndarray, samples: Sequence[np.ndarray]) -> tuple:
     """The same for means of the worst of each group that has an instance left."""
-    means = tuple(mean(list(instances.worst(values, rows).values())) for rows in (None, kept))
+    before, after, *drawn = (instances.worst(values, rows) for rows in (None, kept, *samples))
+    means, after_random = [[mean(lowest[~np.isnan(lowest)]) for lowest in each] for each in ((before, after), drawn)]
     sums = instances.worst_sums(values), instances.worst_sums(values, kept)
-    return means, sums, np.array([mean(list(instances.worst(values, drawn).values())) for drawn in samples])
+    return means, sums, np.array(after_random)
 
 
 def _of_measure(name: str, measure: str, means: tuple[float, float], sums: tuple, after_random: np.ndarray) -> list[Score]:
@@ -129,7 +131,7 @@ def _of_measure(name: str, measure: str, means: tuple[float, float], sums: tuple
     gap = after - before
     by_chance = after_random - before
     low, high = np.percentile(by_chance, INTERVAL)
-    random_gap = mean(by_chance.tolist())
+    random_gap = mean(by_chance)
     numbers = (before, after, gap, *found_of(ratio_difference(*sums)), random_gap, low, high, gap - random_gap)
     counts = [int(each.sizes.sum()) for each in sums]
     return [
@@ -146,7 +148,7 @@ def _words(instances: Instances, kept: np.ndarray, words: Mapping[str, float]) -
     """Mean overlap of words before and after, over the instances whose gold document's text is known."""
     known = np.array([query_id in words for query_id in instances.query_ids])
     values = np.array([words.get(query_id, 0.0) for query_id in instances.query_ids])
-    before, after = mean(values[known].tolist()), mean(values[known & kept].tolist())
+    before, after = mean(values[known]), mean(values[known & kept])
     counts = [int(known.sum()), int((known & kept).sum())]
     numbers = zip(MODES, (before, after, after - before), (counts[0], counts[1], counts[1]), strict=False)
     return [Score(ALL, "all", mode, "word overlap", value, count) for mode, value, count in numbers]

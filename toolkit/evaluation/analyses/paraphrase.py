@@ -7,10 +7,11 @@ import numpy as np
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
-from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, mean, untested_note
+from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, untested_note
 from toolkit.evaluation.comparison.notes import run_notes
 from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
+from toolkit.metrics.evaluation import mean
 from toolkit.metrics.inference import Cores, estimate
 
 MODES = ("original", "mean", "best", "worst", "spread", "drop", *FOUND)
@@ -45,11 +46,11 @@ def paraphrase(
         )
     own = instances.values(original, judgments, measure)[[place[name] for name in others.names]]
     values = others.values(reworded, paraphrases, measure)
-    best = -np.array(list(others.worst(-values).values()))
-    worst = np.array(list(others.worst(values).values()))
+    best = -others.worst(-values)
+    worst = others.worst(values)
     columns = {"original": own, "mean": values, "best": best, "worst": worst, "spread": best - worst, "drop": own - worst}
     drop = estimate([Cores.of(own - worst, np.arange(len(own)))])
-    numbers = [mean(column.tolist()) for column in columns.values()]
+    numbers = [mean(column) for column in columns.values()]
     rows = [
         Score(original.tag, "all", mode, measure, value, len(columns.get(mode, own)))
         for mode, value in zip(MODES, (*numbers, *found_of(drop)), strict=True)

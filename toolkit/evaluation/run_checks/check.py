@@ -134,7 +134,7 @@ def summarise(run: Run) -> dict[str, str]:
     if named and counts[""]:
         named.append(f"without {counts['']:,}")
     lengths = run.lengths
-    ties = tied_documents(run)
+    ties = int(run.tied.sum())
     return {
         "tag": run.tag,
         "lines": f"{len(run):,}",
@@ -147,20 +147,7 @@ def summarise(run: Run) -> dict[str, str]:
     }
 
 
-def tied_documents(run: Run) -> int:
-    """Documents whose score, as a 32-bit float, another document of the same query has too."""
-    order = run.order()
-    scores, queries = run.scores[order].astype(np.float32), run.queries[order]
-    same = (scores[1:] == scores[:-1]) & (queries[1:] == queries[:-1])
-    tied = np.zeros(len(run), bool)
-    tied[1:] |= same
-    tied[:-1] |= same
-    return int(tied.sum())
-
-
 def _digits(scores: np.ndarray) -> str:
     """How many decimals the scores have; whole numbers are often ranks in place of scores."""
-    for decimals in range(FULL_PRECISION):
-        if np.array_equal(np.round(scores, decimals), scores):
-            return f"{decimals} decimals" if decimals else "whole numbers"
-    return "full precision"
+    decimals = next((d for d in range(FULL_PRECISION) if np.array_equal(np.round(scores, d), scores)), None)
+    return "full precision" if decimals is None else f"{decimals} decimals" if decimals else "whole numbers"

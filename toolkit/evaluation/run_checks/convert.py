@@ -1,4 +1,4 @@
-"""A run in another form, under other ids or repaired, and its record then: `toolkit.files.runs.runs`, `files.runs.requests`."""
+"""A run in another form (`toolkit.files.runs.runs`, `files.runs.requests`), under other ids, or repaired; its record then."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -34,12 +34,12 @@ from toolkit.evaluation.scores.judgments import (
 from toolkit.evaluation.scores.run_inputs import as_sources, load_each, load_runs
 from toolkit.evaluation.scores.scoring import MeasureSet, score, score_references
 from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives
+from toolkit.metrics.evaluation import MISSING
 from toolkit.metrics.explanation import lay_out
 
 if TYPE_CHECKING:
     from toolkit.datasets import PublishedIds
 
-MISSING = ("worst", "skip", "error")
 IDS = ("tandem", "published")
 
 

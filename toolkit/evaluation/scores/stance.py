@@ -11,6 +11,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.subtopics import named_perspectives
 from toolkit.files.texts.lines import read_bytes, source_name, text_lines
 from toolkit.metrics.families.join import positions
 
@@ -84,7 +85,7 @@ def contested_questions(qrels: Qrels, stances: Stances | None = None) -> Contest
     Without `stances`, the first supports: that with the lower number. ToolkitError where `stances` names another one, and where
     it has none of these questions.
     """
-    queries, subtopics = np.unique(np.stack([qrels.queries, qrels.subtopics]).astype(np.int64), axis=1)
+    queries, subtopics = named_perspectives(qrels)
     questions, supporting, left_out, unknown = [], [], [], []
     for code, query_id in enumerate(qrels.query_ids):
         names = {qrels.iterations[subtopic]: subtopic for subtopic in subtopics[queries == code].tolist()}

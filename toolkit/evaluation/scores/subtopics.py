@@ -34,8 +34,7 @@ def with_all_perspectives(qrels: Qrels, topics: Sequence[Topic]) -> Qrels:
     Raises ToolkitError for subtopics that a question does not have.
     """
     numbers = {topic.query_id: [str(n) for n in range(1, len(topic.perspectives) + 1)] for topic in topics}
-    pairs = np.unique(np.stack([qrels.queries, qrels.subtopics]), axis=1).T.tolist()
-    named = {(qrels.query_ids[query], qrels.iterations[subtopic]) for query, subtopic in pairs}
+    named = {(qrels.query_ids[query], qrels.iterations[subtopic]) for query, subtopic in named_perspectives(qrels).T.tolist()}
     known = {(query_id, n) for query_id, perspectives in numbers.items() for n in perspectives}
     if strange := {f"{query_id} {n}" for query_id, n in named - known if numbers[query_id]}:
         hint = "the second column is the number of the perspective in the benchmark, from 1"
@@ -89,7 +88,11 @@ def unlined_note(run: Run, qrels: Qrels, measures: Sequence[str]) -> list[str]:
     return [f"{what} have no judgment: counted as negative"]
 
 
+def named_perspectives(qrels: Qrels) -> np.ndarray:
+    """(2, m) int64: the different pairs of a question and a perspective that are named for it, as codes of the qrels."""
+    return np.unique(np.stack([qrels.queries, qrels.subtopics]).astype(np.int64), axis=1)
+
+
 def perspectives(qrels: Qrels) -> np.ndarray:
     """(queries,) int64: how many perspectives the qrels name for each question."""
-    pairs = np.unique(np.stack([qrels.queries, qrels.subtopics]), axis=1)
-    return np.bincount(pairs[0], minlength=len(qrels.query_ids))
+    return np.bincount(named_perspectives(qrels)[0], minlength=len(qrels.query_ids))

@@ -125,18 +125,14 @@ def _gold_in_mode(pairs: Pairs, mode: str) -> tuple[int, int]:
 
 
 def _ties(joined: Joined) -> tuple[int, int]:
-    run = joined.run
-    order = run.order("trec")
-    scores, queries = run.scores.astype(np.float32)[order], run.queries[order]
-    equal = (scores[1:] == scores[:-1]) & (queries[1:] == queries[:-1])
-    in_tie = np.append(equal, False) | np.insert(equal, 0, False)
+    run, in_tie = joined.run, joined.run.tied
     documents = joined.documents("trec")
     code = {query_id: code for code, query_id in enumerate(run.query_ids)}
     starts = np.append(np.cumsum(run.lengths) - run.lengths, 0)
     present = ~documents.missing
     query_of = np.array([code.get(query_id, -1) for query_id in documents.query_ids], np.int64)[documents.queries[present]]
-    tied = in_tie[starts[query_of] + documents.ranks[present] - 1]
-    return len(np.unique(queries[in_tie])), len(np.unique(query_of[tied]))
+    of_tie = in_tie[starts[query_of] + documents.ranks[present] - 1]
+    return len(np.unique(run.queries[run.order("trec")][in_tie])), len(np.unique(query_of[of_tie]))
 
 
 def _coarseness(pairs: Pairs) -> tuple[int | None, int, int]:

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from toolkit.metrics.families.join import Positions
-from toolkit.metrics.fast import EVERYTHING
+from toolkit.metrics.fast import EVERYTHING, normalised, ratio, retrieved
 
 
 def retrieved_ndcg(positions: Positions, cutoff: int) -> np.ndarray:
@@ -18,8 +18,8 @@ def retrieved_ndcg(positions: Positions, cutoff: int) -> np.ndarray:
 
     Source: IFIR's released metrics. Never below nDCG@k: one relevant document at rank 1 gives 1, however many there are.
     """
-    gains = np.where(_retrieved(positions, cutoff), np.maximum(positions.relevance, 0), 0)
-    return _normalised(positions, gains, gains, cutoff, lambda rank: math.log2(rank + 1))
+    gains = np.where(retrieved(positions, cutoff), np.maximum(positions.relevance, 0), 0)
+    return normalised(positions, gains, gains, cutoff)
 
 
 def old_discount_ndcg(positions: Positions, cutoff: int = 0, percent: int = 0) -> np.ndarray:
@@ -33,8 +33,8 @@ def old_discount_ndcg(positions: Positions, cutoff: int = 0, percent: int = 0) -
     share = pool * percent // 100 if percent else EVERYTHING
     depth = np.minimum(np.full(len(pool), cutoff or EVERYTHING), share)[positions.queries]
     gains = np.maximum(positions.relevance, 0)
-    return _normalised(
-        positions, np.where(_retrieved(positions, depth), gains, 0), gains, depth, lambda rank: max(math.log2(rank), 1.0)
+    return normalised(
+        positions, np.where(retrieved(positions, depth), gains, 0), gains, depth, lambda rank: max(math.log2(rank), 1.0)
     )
 
 
@@ -46,24 +46,4 @@ def last_relevant_precision(positions: Positions, rel: int = 1) -> np.ndarray:
     hits = ~positions.missing & (positions.relevance >= rel)
     last = np.zeros(len(positions.query_ids))
     np.maximum.at(last, positions.queries[hits], positions.ranks[hits].astype(np.float64))
-    return np.divide(positions.total(hits), last, out=np.zeros(len(last)), where=last > 0)
-
-
-def _retrieved(positions: Positions, depth: np.ndarray | int) -> np.ndarray:
-    return ~positions.missing & (positions.ranks <= depth)
-
-
-def _normalised(positions: Positions, gains: np.ndarray, possible: np.ndarray, depth, discount) -> np.ndarray:
-    """The discounted sum of `gains` over that of `possible` gains in their best order, down to `depth`."""
-    best = np.lexsort((-possible, positions.queries))
-    sizes = np.bincount(positions.queries, minlength=len(positions.query_ids))
-    ranks = np.empty(len(best), np.int64)
-    ranks[best] = np.arange(len(best)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    ideal = _discounted(positions, np.where(ranks <= depth, possible, 0), ranks, discount)
-    gained = _discounted(positions, gains, positions.ranks, discount)
-    return np.divide(gained, ideal, out=np.zeros(len(ideal)), where=ideal > 0)
-
-
-def _discounted(positions: Positions, gains: np.ndarray, ranks: np.ndarray, discount) -> np.ndarray:
-    distinct, places = np.unique(ranks, return_inverse=True)
-    return positions.total(gains / np.array([discount(rank) for rank in distinct.tolist()], np.float64)[places])
+    return ratio(positions.total(hits), last)

@@ -1,8 +1,6 @@
 """Figures: drawn once, as a specification that lives in a page or as files for papers."""
 
 import copy
-import csv
-import io
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +9,8 @@ from typing import Any
 
 from toolkit.core.system.files import open_output
 from toolkit.core.system.lazy_names import vl_convert
-from toolkit.reporting.figures import PLOTS, Drawn, Plot
+from toolkit.core.tables.tabular import to_csv
+from toolkit.reporting.figures import PLOTS, Plot
 from toolkit.reporting.figures.theme import SMALL, leading_only, themed
 from toolkit.reporting.report.model import ReportModel
 
@@ -66,12 +65,13 @@ def save(benchmarks: Sequence[ReportModel], folder: Path, width: str = "page") -
     paths = []
     for model in benchmarks:
         for plot in applying(model):
+            numbers = plot.drawn(model)
             of_inch, of_points = at_width(to_spec(plot, model), WIDTHS[width])
             made = {
                 "svg": of_inch.encode(),
                 "pdf": ordered_pdf(vl_convert.svg_to_pdf(of_points)),
                 "png": vl_convert.svg_to_png(of_points, scale=DPI / INCH),
-                "csv": _numbers(plot.drawn(model)).encode(),
+                "csv": to_csv(numbers.columns, numbers.dicts()).encode(),
             }
             for suffix, content in made.items():
                 paths.append(folder / f"{file_stem(plot, model)}.{suffix}")
@@ -93,12 +93,6 @@ def at_width(spec: dict[str, Any], inches: float) -> tuple[str, str]:
         svg.replace(was[0], f'width="{width}" height="{height}"', 1)
         for width, height in ((f"{across / INCH:.4g}in", f"{down / INCH:.4g}in"), (across, down))
     )
-
-
-def _numbers(numbers: Drawn) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([numbers.columns, *numbers.rows])
-    return text.getvalue()
 
 
 def fitted(spec: dict[str, Any], width: float) -> tuple[dict[str, Any], str]:

@@ -2,7 +2,7 @@
 
 from toolkit.reporting.pages.browser import Browsed, Question, browse, finder, languages_of
 from toolkit.reporting.pages.bundles import datatables, vega
-from toolkit.reporting.pages.render import LIMIT, Frame, browsers, gzipped, page, render, script_json, template
+from toolkit.reporting.pages.render import LIMIT, Frame, browsers, gzipped, page, render, script_json, shortened, template
 
 __all__ = [
     "LIMIT",
@@ -18,6 +18,7 @@ __all__ = [
     "page",
     "render",
     "script_json",
+    "shortened",
     "template",
     "vega",
 ]

@@ -73,7 +73,7 @@ def page(
     frame          of a page of a site, which shares its libraries with the others; without, the page has them in itself
     """
     return template(FOLDER, "page.html").render(
-        title=_shortened(title, NAME),
+        title=shortened(title, NAME),
         version=__version__,
         style=Markup("\n".join([_file("page.css"), _file("browser.css"), style])),
         script=Markup("\n".join([_file("browser.js"), script])),
@@ -194,7 +194,7 @@ class Fitting:
         """What the table of queries shows beside the queries."""
         browsed = self.browsed
         return {
-            "runs": [_shortened(run, NAME) for run in browsed.runs],
+            "runs": [shortened(run, NAME) for run in browsed.runs],
             "columns": [_column(*column) for column in browsed.columns],
             "opening": self.opening,
             "about": self._about(shown),
@@ -203,7 +203,7 @@ class Fitting:
             "kinds": self.kinds,
             "top": shown.top,
             "characters": shown.characters,
-            "notes": [*self._left_out(shown), *(_shortened(note, NOTE) for note in self.notes)],
+            "notes": [*self._left_out(shown), *(shortened(note, NOTE) for note in self.notes)],
         }
 
     def _questions_json(self, words: int, queries: int) -> str:
@@ -213,8 +213,8 @@ class Fitting:
                 {
                     "id": question.id,
                     "group": question.group,
-                    "text": _shortened(question.text, words),
-                    "modes": [(mode["mode"], _shortened(mode["text"], words)) for mode in question.modes],
+                    "text": shortened(question.text, words),
+                    "modes": [(mode["mode"], shortened(mode["text"], words)) for mode in question.modes],
                     "values": {place[column]: values for column, values in question.values.items()},
                 }
                 for question in self.browsed.questions[:queries]
@@ -279,7 +279,8 @@ def _mode(mode: Mapping[str, Any], judged: int, top: int, codes: dict[int, int])
     }
 
 
-def _shortened(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
+    """The text, or as many characters of it and an ellipsis."""
     return text if len(text) <= most else f"{text[:most]}\u2026"
 
 

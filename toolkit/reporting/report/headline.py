@@ -194,11 +194,8 @@ def _chance(model: ReportModel, name: str) -> Statement | None:
 
 
 def _band(facts: RunFacts, measure: str, mode: str, group: str) -> tuple[float, float] | None:
-    values = [
-        next((row.value for row in rows if (row.measure, row.mode, row.group) == (measure, mode, group)), math.nan)
-        for rows in (facts.references.get(f"{RANDOM} {bound:g}%", ()) for bound in INTERVAL)
-    ]
-    return None if any(map(math.isnan, values)) else (values[0], values[1])
+    low, high = (facts.reference(f"{RANDOM} {bound:g}%", Key(group, measure, mode)) for bound in INTERVAL)
+    return None if low is None or high is None else (low, high)
 
 
 def _relevance(model: ReportModel, name: str) -> Statement | None:
@@ -220,10 +217,8 @@ def _relevance(model: ReportModel, name: str) -> Statement | None:
         f"{shown_measure(measure)} of {name} {verb} from {number(change.a)} ({base}) to {number(change.b)} ({instructed}): "
         f"{signed(change.difference)}, {shown}."
     )
-    ignoring = next(
-        (row.value for row in facts.references.get(BLIND, ()) if row[1:4] == (model.overall, instructed, measure)), math.nan
-    )
-    if not math.isnan(ignoring):
+    ignoring = facts.reference(BLIND, Key(model.overall, measure, instructed))
+    if ignoring is not None:
         text += f" With instructions ignored it is {number(ignoring)} ({instructed})."
     values = {each.name: each.value(measure, instructed, model.overall) for each in model.runs}
     most = max((value for value in values.values() if value is not None), default=math.nan)

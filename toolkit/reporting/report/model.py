@@ -84,12 +84,17 @@ class RunFacts:
         return given in (self.name, self.run.tag, *self.run.source.split(", "))
 
     def value(self, measure: str, mode: str, group: str) -> float | None:
-        """An aggregate value; None where there is none."""
+        """An aggregate value; None where there is none, or none is defined."""
         return self._aggregates.get(Key(group, measure, mode))
+
+    def reference(self, name: str, key: Key) -> float | None:
+        """The same of one of its references."""
+        rows = (row for row in self.references.get(name, ()) if Key(row.group, row.measure, row.mode) == key)
+        return next((row.value for row in rows if not math.isnan(row.value)), None)
 
     @cached_property
     def _aggregates(self) -> dict[Key, float]:
-        return {Key(row.group, row.measure, row.mode): row.value for row in reversed(self.scores)}
+        return {Key(row.group, row.measure, row.mode): row.value for row in reversed(self.scores) if not math.isnan(row.value)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +161,7 @@ def leader(model: ReportModel) -> list[str]:
 def known_values(runs: Iterable[RunFacts], key: Key) -> dict[str, float]:
     """Name -> value, of the runs that have one."""
     values = {facts.name: facts.value(key.measure, key.mode, key.group) for facts in runs}
-    return {name: value for name, value in values.items() if value is not None and not math.isnan(value)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def best_of(values: Mapping[str, float], measure: str) -> list[str]:

@@ -264,7 +264,7 @@ def headline_columns(model: ReportModel) -> list[Column]:
 def value_of(model: ReportModel, facts: RunFacts, column: Column) -> Value | None:
     """A run's number over all groups; None where it has none."""
     value = facts.value(*column, model.overall)
-    if value is None or math.isnan(value):
+    if value is None:
         return None
     bounds = interval(facts, model.judgments, keys(model, model.overall, column))
     return Value(value, *(bounds or (None, None)))
@@ -320,7 +320,7 @@ def differing(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, 
     """(where, before, after) of all that two runs' records say differently, in their order."""
     a, b = (dict(_leaves(list(records) if len(records) > 1 else dict(*records), "")) for records in (before, after))
     for where in dict.fromkeys([*a, *b]):
-        values = [_shortened(each.get(where, "")) for each in (a, b)]
+        values = [pages.shortened(each.get(where, ""), LONGEST) for each in (a, b)]
         if a.get(where) != b.get(where) and not where.startswith(LEFT_OUT):
             yield where, *values
 
@@ -337,7 +337,3 @@ def _leaves(value: Any, where: str) -> Iterator[tuple[str, str]]:
             yield from _leaves(version, f"{where}.{name}" if where else name)
     else:
         yield where, str(value)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\u2026"

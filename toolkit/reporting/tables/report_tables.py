@@ -148,23 +148,17 @@ def _cell(model: ReportModel, facts: RunFacts, key: Key, marked: Mapping[tuple[s
     if key.mode == CHANGE:
         pair = [Key(key.group, key.measure, mode) for mode in model.judgments.modes.of(BASE, INSTRUCTED)]
         values = [facts.value(each.measure, each.mode, each.group) for each in pair]
-        blind = [_reference(facts, BLIND, each) for each in pair]
+        blind = [facts.reference(BLIND, each) for each in pair]
         cell = score(None if None in values else values[1] - values[0], signed=True)
         return cell if None in blind else replace(cell, blind=blind[1] - blind[0])
     number = number_of(facts.value(key.measure, key.mode, key.group), key.measure, marked.get((facts.name, key), ""))
-    bounds = [_reference(facts, f"{RANDOM} {bound:g}%", key) for bound in INTERVAL]
+    bounds = [facts.reference(f"{RANDOM} {bound:g}%", key) for bound in INTERVAL]
     return replace(
         number,
         mark=" ".join(filter(None, (number.mark, against(model, model.baseline, facts.name, key)))),
-        blind=_reference(facts, BLIND, key),
+        blind=facts.reference(BLIND, key),
         band=None if None in bounds else (bounds[0], bounds[1]),
     )
-
-
-def _reference(facts: RunFacts, name: str, key: Key) -> float | None:
-    rows = facts.references.get(name, ())
-    found = (row.value for row in rows if (row.measure, row.mode, row.group) == (key.measure, key.mode, key.group))
-    return next((value for value in found if not math.isnan(value)), None)
 
 
 def number_of(value: float | None, measure: str, mark: str = "") -> Cell:

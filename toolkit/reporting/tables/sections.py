@@ -12,11 +12,10 @@ from toolkit.evaluation.comparison.paper_comparison import check_made_for, p_val
 from toolkit.evaluation.scores.core_queries import BOTH
 from toolkit.evaluation.scores.evaluation import Evaluation
 from toolkit.metrics.evaluation import PAIRED
-from toolkit.registry.published.comparison import Beside, beside, claims_over, measures_of
+from toolkit.registry.published.comparison import Beside, beside, claims_over, measures_of, tested, tests_of
 from toolkit.registry.published.kind_means import part_of
-from toolkit.registry.published.paper_tests import tested, tests_of
 from toolkit.reporting.report.differences import by_heading
-from toolkit.reporting.report.model import ReportModel, RunFacts
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts, known_values
 from toolkit.reporting.report.run_facts import headings
 from toolkit.reporting.tables.report_tables import (
     CHANGE,
@@ -75,8 +74,7 @@ def _part(model: ReportModel, facts: RunFacts) -> str:
 
 
 def _mean(model: ReportModel, runs: Sequence[RunFacts], column: tuple[str, str]) -> float | None:
-    found = [facts.value(*column, model.overall) for facts in runs]
-    values = [value for value in found if value is not None and not math.isnan(value)]
+    values = list(known_values(runs, Key(model.overall, *column)).values())
     return math.fsum(values) / len(values) if values else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from toolkit.reporting.figures.group_panels import MOST, groups_shown, named_gro
 from toolkit.reporting.figures.intervals import interval
 from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import GREY, focused, run_looks
-from toolkit.reporting.report.model import ReportModel, RunFacts
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts
 
 PLACEBO = "placebo"
 # a checkpoint is known by its revision, its weights are named by newer records alone
@@ -76,8 +75,8 @@ def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> 
         selected = [key for key in keys(model, group, column) if key in other.values]
         if value is not None and selected:
             return Control(PLACEBO, value, *(interval(other, model.judgments, selected) or ()))
-    rows = (row for row in facts.references.get(BLIND, ()) if (row.measure, row.mode, row.group) == (*column, group))
-    return next((Control(BLIND, row.value) for row in rows if not math.isnan(row.value)), None)
+    blind = facts.reference(BLIND, Key(group, *column))
+    return None if blind is None else Control(BLIND, blind)
 
 
 def drawn(model: ReportModel) -> Drawn:
@@ -88,7 +87,7 @@ def drawn(model: ReportModel) -> Drawn:
         for name in _runs(model):
             for group in groups_shown(model):
                 value, beside = known[name].value(*column, group), control(model, known[name], column, group)
-                if beside and value is not None and not math.isnan(value):
+                if beside and value is not None:
                     ends = ("" if end is None else end for end in beside[2:])
                     rows.append((*column, name, group, value, *beside[:2], *ends))
     named = ("measure", "mode", "run", "group", "value", "control", "control's value", "low", "high")

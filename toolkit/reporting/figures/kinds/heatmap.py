@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from toolkit import registry
@@ -59,7 +58,7 @@ def drawn(model: ReportModel) -> Drawn:
         for facts in model.runs
         for group in model.groups
     )
-    kept = tuple(row for row in rows if row[4] is not None and not math.isnan(row[4]))
+    kept = tuple(row for row in rows if row[4] is not None)
     return Drawn(("measure", "mode", "run", "group", "value"), kept)
 
 

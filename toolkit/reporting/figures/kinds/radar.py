@@ -39,7 +39,7 @@ def drawn(model: ReportModel) -> Drawn:
         for facts in model.runs
         for group in own_groups(model)
     )
-    kept = tuple(row for row in rows if row[3] is not None and not math.isnan(row[3]))
+    kept = tuple(row for row in rows if row[3] is not None)
     return Drawn(("measure", "run", "group", "value"), kept)
 
 

@@ -57,9 +57,7 @@ def drawn(model: ReportModel) -> Drawn:
         (*column, facts.name, float(cost), value)
         for column in columns(model)
         for facts in model.runs
-        if (cost := getattr(facts.cost, model.x))
-        and (value := facts.value(*column, model.overall)) is not None
-        and not math.isnan(value)
+        if (cost := getattr(facts.cost, model.x)) and (value := facts.value(*column, model.overall)) is not None
     )
     return Drawn(("measure", "mode", "run", model.x, "value"), tuple(rows))
 

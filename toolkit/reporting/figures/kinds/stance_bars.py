@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from toolkit.core.qrels import Qrels
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.evaluation.scores.stance import CUTOFF, FORMS, Tally, contested_questions, tally
+from toolkit.evaluation.scores.subtopics import perspectives
 from toolkit.reporting.figures.charts import chart_of
 from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import (
@@ -36,16 +36,10 @@ STANCE_COLOURS = ("#4B1D7A", "#A04A00", "#F2B84B", "#BDBDBD")  # dark, middle, b
 LABELLED = 0.07  # the smallest part of a bar that has room for its number
 
 
-def with_two_perspectives(qrels: Qrels) -> bool:
-    """Whether some question has exactly two perspectives."""
-    pairs = np.unique(np.stack([qrels.queries, qrels.subtopics]), axis=1)
-    return bool((np.bincount(pairs[0]) == 2).any())
-
-
 def applies(model: ReportModel) -> bool:
     """Judgments of perspectives, some question with exactly two of them in each group."""
     judgments = model.judgments
-    return not judgments.modes and all(with_two_perspectives(part.qrels) for part in judgments.parts)
+    return not judgments.modes and all((perspectives(part.qrels) == 2).any() for part in judgments.parts)
 
 
 def tallies(facts: RunFacts, model: ReportModel) -> Iterator[tuple[str, list[Tally]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from toolkit.reporting.figures.columns import Column, best_runs, following, rele
 from toolkit.reporting.figures.kinds.placement import WIDTH, beside_points, label_opacity, line_opacity
 from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import GREY, axis_name, run_labels, run_looks
-from toolkit.reporting.report.model import ReportModel
+from toolkit.reporting.report.model import Key, ReportModel
 
 LABELLED = 12  # runs with a label that shows at once
 # pixels of the panel, for which labels have places; the second where a page or a paper has no room for the first
@@ -43,15 +42,10 @@ def _values(model: ReportModel) -> Iterator[tuple]:
     base = base_column(model)
     for facts in model.runs:
         x, y = (facts.value(*column, model.overall) for column in (following(model), relevance(model)))
-        if x is not None and y is not None and not math.isnan(x) and not math.isnan(y):
+        if x is not None and y is not None:
             without = facts.value(*base, model.overall) if base else None
-            yield facts.name, x, y, without, *(_reference(model, facts.references, name) for name in (BLIND, *BOUNDS))
-
-
-def _reference(model: ReportModel, references: Any, name: str) -> float | None:
-    measure, mode = following(model)
-    rows = (row for row in references.get(name, ()) if (row.measure, row.mode, row.group) == (measure, mode, model.overall))
-    return next((row.value for row in rows), None)
+            others = (facts.reference(name, Key(model.overall, *following(model))) for name in (BLIND, *BOUNDS))
+            yield facts.name, x, y, without, *others
 
 
 def front(points: Sequence[tuple[str, float, float]]) -> list[str]:
