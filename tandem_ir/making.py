@@ -108,10 +108,10 @@ def fuse(
 
     Raises ToolkitError.
     """
-    from toolkit.jobs import runs_job
+    from toolkit.jobs.file_job import run_by, runs_job
     from toolkit.retrieval.fuse import Fuse
 
-    return runs_job(Fuse(method=method, hits=hits), runs, output=output, tag=tag).run()
+    return run_by(runs_job(Fuse(method=method, hits=hits), runs, output=output, tag=tag))
 
 
 def diversify(
@@ -134,7 +134,7 @@ def diversify(
 
     Raises ToolkitError.
     """
-    from toolkit.jobs import runs_job
+    from toolkit.jobs.file_job import run_by, runs_job
     from toolkit.retrieval.diversify.diversify_step import Diversify
     from toolkit.retrieval.steps import given_topics
 
@@ -142,7 +142,7 @@ def diversify(
         raise ToolkitError("neither lambda nor a setting is given", "lam=0.75, or setting='wikipedia/bm25'")
     lams = [] if lam is None else [lam]
     step = Diversify(lams=lams, setting=setting, topics=[] if topics is None else [given_topics(topics)], **how)
-    return runs_job(step, [run], output=output, tag=tag).run()
+    return run_by(runs_job(step, [run], output=output, tag=tag))
 
 
 def expand(topics: Any, source: Any, *, output: str | Path | None = None, **how: Any) -> list[Topic]:

@@ -83,7 +83,7 @@ def test_what_could_not_be_written_is_not_left(tmp_path):
 
 def test_names_of_files_may_be_odd_and_those_that_lead_elsewhere_are_refused(place, tmp_path):
     files, names = UnitFiles(place, {"a": 1}), ["a b/ü%2F.bin", "a#b?c=d&e", "+.txt", "deep/er/still"]
-    with files.scratch() as folder:
+    with files.place.scratch() as folder:
         for name in names:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(name.encode())

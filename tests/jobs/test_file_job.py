@@ -16,7 +16,7 @@ from toolkit.engine import LocalExecutor, units_of
 from toolkit.files.formats import read_run, write_run
 from toolkit.files.provenance import Provenance, file_digest, read_record
 from toolkit.jobs import Output, RunJob, pipeline_job
-from toolkit.jobs.file_job import partial_results
+from toolkit.jobs.file_job import make_by, partial_results, run_by
 from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.rerank import Rerank
 from toolkit.retrieval.search.retrieve import Retrieve
@@ -66,7 +66,7 @@ def job(step, output=None, **how):
 
 def test_a_job_writes_its_run_with_a_record_of_every_step(tmp_path, capsys):
     path = tmp_path / "new.trec"
-    run = job(Twice() >> Twice(by=3), path, tag="mine").run()
+    run = run_by(job(Twice() >> Twice(by=3), path, tag="mine"))
     assert (run.tag, run.to_dict()) == ("mine", {"q1": {"a": 12.0, "b": 6.0}})
     assert (read_run(path).tag, read_run(path).to_dict()) == ("mine", run.to_dict())
     record = read_record(path)
@@ -100,7 +100,7 @@ def test_every_step_of_a_pipeline_has_partial_results_of_its_own(tmp_path, home)
     with pytest.raises(RuntimeError):
         job(Twice() >> Twice(by=3, fails=True), path).make()
     first, second = Twice(), Twice(by=3)
-    assert job(first >> second, path).run().to_dict() == {"q1": {"a": 12.0, "b": 6.0}}
+    assert run_by(job(first >> second, path)).to_dict() == {"q1": {"a": 12.0, "b": 6.0}}
     assert first.computed == second.computed == []
     assert sorted(name for name in os.listdir(tmp_path) if "new" in name) == ["new.trec", "new.trec.yaml"]
 
@@ -224,9 +224,8 @@ def test_units_of_a_steps_work_are_computed_by_the_executor(monkeypatch):
     run = Run.from_dict({"q": {doc_id: -float(len(doc_id)) for doc_id in texts}})
     inputs = Results(topics, topics, texts=lambda group: Texts(), runs=(Made(run),))
     executor = Remembering()
-    made = RunJob(inputs, Rerank(tiny.tiny_spec("nowhere", "cross-encoder")))
-    made.executor = executor
-    assert made.run().to_dict() == {"q": {f"d{number}": float(number) for number in range(1, 6)}}
+    [made] = make_by(executor, RunJob(inputs, Rerank(tiny.tiny_spec("nowhere", "cross-encoder"))))
+    assert made.run.to_dict() == {"q": {f"d{number}": float(number) for number in range(1, 6)}}
     assert executor.units == [slice(0, 2), slice(2, 4), slice(4, 5)]
 
 
@@ -237,9 +236,9 @@ def test_steps_composed_are_the_run_that_is_written_and_reranked(tmp_path, home,
     tiny.tiny_bert(tmp_path / "mine", "BertForSequenceClassification", num_labels=1)
     name = "infosearch-mini-audience-ins"
     retrieve, rerank = Retrieve("bm25", hits=20), Rerank("./mine", kind="cross-encoder", depth=5)
-    composed = pipeline_job(retrieve >> rerank, name, output="both.trec").run()
+    composed = run_by(pipeline_job(retrieve >> rerank, name, output="both.trec"))
     pipeline_job(Retrieve("bm25", hits=20), name, output="first.trec").make()
-    second = rerank_job("first.trec", Rerank("./mine", kind="cross-encoder", depth=5), output="second.trec").run()
+    second = run_by(rerank_job("first.trec", Rerank("./mine", kind="cross-encoder", depth=5), output="second.trec"))
     assert composed.to_dict() == second.to_dict()
     assert read_run("both.trec").to_dict() == read_run("second.trec").to_dict()
     assert composed.query_ids == tuple(topic.query_id for topic in load("infosearch-mini").topics("audience", "ins"))

@@ -1,10 +1,12 @@
 """Units to workers and results back in order, whoever the workers are: what ends, fails or is lost is given to others."""
 
+from __future__ import annotations
+
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import progress, say, tell
@@ -12,6 +14,9 @@ from toolkit.engine.places import SEEN_LATE, Place
 from toolkit.engine.unit_files import UnitFiles, digest_of, packed_text
 from toolkit.engine.units import Work, folder_of, identity_of
 from toolkit.engine.worker import Failure, Ready
+
+if TYPE_CHECKING:
+    from toolkit.engine.ray_engine import RayCluster
 
 MEMORY = "is there enough memory for a model a worker? fewer --workers take less"
 ATTEMPTS = 3  # of a unit, of workers that end before they are ready, and of a node where units fail
@@ -30,25 +35,6 @@ class Report(NamedTuple):
 
     worker: Any
     said: Any
-
-
-class Cluster(Protocol):
-    """Who starts workers and hears from them; a worker is any hashable value."""
-
-    def start(self, work: Work) -> Any:
-        """A new worker, which reports when it is ready."""
-
-    def give(self, worker: Any, files: UnitFiles, number: int, digest: str) -> None:
-        """Let a worker compute a unit of these files, on which it reports."""
-
-    def wait(self, seconds: float) -> Report | None:
-        """The next report, or None after so long. Raises ToolkitError where the cluster itself is lost."""
-
-    def keep(self, worker: Any) -> None:
-        """Keep a worker that is idle for other work."""
-
-    def end(self, worker: Any) -> None:
-        """End a worker."""
 
 
 @dataclass
@@ -72,7 +58,7 @@ class _Unit:
 class Dispatch:
     """The workers of one kind of work on a cluster; `place` is where all of them see units and results."""
 
-    def __init__(self, cluster: Cluster, work: Work, workers: int, place: Place):
+    def __init__(self, cluster: RayCluster, work: Work, workers: int, place: Place):
         self.cluster, self.work, self.place = cluster, work, place
         self._starting: set[Any] = set()
         for _ in range(workers):

@@ -100,7 +100,7 @@ class RayExecutor:
 
     def _place_of(self, output: Path | None) -> Place:
         if self._units is None:
-            return Place(units_beside(output))
+            return Place(output.absolute().with_name(f".{output.name}.units"))
         if output is None:
             return self._units / f"{secrets.token_hex(8)}.units"
         whose = hashlib.sha256(str(output.absolute()).encode()).hexdigest()[:12]
@@ -174,11 +174,6 @@ def remove_units(place: Place) -> None:
         say(f"warning: units and results could not be removed: {error}")
 
 
-def units_beside(output: Path) -> Path:
-    """Where units and results of what makes a file or folder lie until it is there."""
-    return output.absolute().with_name(f".{output.name}.units")
-
-
 def room_of(node: dict[str, float], needs: dict[str, float]) -> int:
     """How many workers a node has room for."""
     return int(min((node.get(name, 0) / amount for name, amount in needs.items() if amount), default=0))
@@ -199,7 +194,7 @@ class KeptWorkers:
 
     def __init__(self) -> None:
         self._needs: dict[str, float] = {}
-        self._actors: list[Any] = []
+        self.actors: list[Any] = []
 
     def fit(self, needs: dict[str, float]) -> None:
         """End those that have other resources than the next work needs, which may need theirs."""
@@ -207,18 +202,14 @@ class KeptWorkers:
             self.end()
         self._needs = needs
 
-    def add(self, actor: Any) -> None:
-        """Keep one."""
-        self._actors.append(actor)
-
     def take(self) -> Any | None:
         """One that still answers, if there is one."""
-        if not self._actors:
+        if not self.actors:
             return None
         import ray
 
-        while self._actors:
-            actor = self._actors.pop()
+        while self.actors:
+            actor = self.actors.pop()
             try:
                 ray.get(actor.node.remote(), timeout=ANSWERS)
                 return actor
@@ -228,17 +219,17 @@ class KeptWorkers:
 
     def end(self) -> None:
         """End all."""
-        if not self._actors:
+        if not self.actors:
             return  # Ray may not be installed
         import ray
 
-        for actor in self._actors:
+        for actor in self.actors:
             ray.kill(actor)
-        self._actors = []
+        self.actors = []
 
 
 class RayCluster:
-    """Workers as actors; see `toolkit.engine.dispatch.Cluster`. Ray itself restarts none."""
+    """Starts workers, which are actors, and hears from them, see `Dispatch`. Ray itself restarts none."""
 
     def __init__(self, needs: dict[str, float], settings: Settings, session: RaySession, kept: KeptWorkers):
         import ray
@@ -251,17 +242,17 @@ class RayCluster:
         self._waiting: dict[Any, Any] = {}  # what a worker will say -> the worker
 
     def start(self, work: Work) -> Any:
-        """See `Cluster`."""
+        """A new worker, which reports when it is ready."""
         worker = self._kept.take() or self._actor.remote()
         self._waiting[worker.load.remote(work, self._settings)] = worker
         return worker
 
     def give(self, worker: Any, files: UnitFiles, number: int, digest: str) -> None:
-        """See `Cluster`."""
+        """Let a worker compute a unit of these files, on which it reports."""
         self._waiting[worker.compute.remote(files, number, digest)] = worker
 
     def wait(self, seconds: float) -> Report | None:
-        """See `Cluster`."""
+        """The next report, or None after so long. Raises ToolkitError where the cluster itself is lost."""
         self._session.check(lambda node: room_of(node, self._needs) > 0)
         ready, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=seconds)
         if not ready:
@@ -276,11 +267,11 @@ class RayCluster:
             return Report(worker, Lost(_why(error)))
 
     def keep(self, worker: Any) -> None:
-        """See `Cluster`."""
-        self._kept.add(worker)
+        """Keep a worker that is idle for other work."""
+        self._kept.actors.append(worker)
 
     def end(self, worker: Any) -> None:
-        """See `Cluster`."""
+        """End a worker."""
         for reference in [reference for reference, of in self._waiting.items() if of is worker]:
             del self._waiting[reference]
         self._ray.kill(worker)

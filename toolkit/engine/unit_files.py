@@ -3,7 +3,7 @@
 import hashlib
 import json
 import secrets
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -42,10 +42,6 @@ class UnitFiles:
     def remove_unit(self, number: int) -> None:
         """Once there is its result."""
         self.place.remove(_unit(number))
-
-    def scratch(self) -> AbstractContextManager[Path]:
-        """A folder of this machine for the files that a unit is computed into."""
-        return self.place.scratch()
 
     def write_result(self, digest: str, packed: Any, folder: Path | None) -> int:
         """Move what was computed here, the files in `folder` first; how many bytes that is."""

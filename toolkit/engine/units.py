@@ -35,9 +35,9 @@ class Work(ABC, Generic[Unit, Result]):
     folder: Path
     advance: Callable[[int], Any] | None = None
 
-    @abstractmethod
     def pack(self, unit: Unit) -> Any:
-        """A unit as plain values."""
+        """A unit as plain values: itself, where it is made of nothing else."""
+        return unit
 
     @abstractmethod
     def compute(self, packed: Any) -> Any:

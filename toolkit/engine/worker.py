@@ -87,7 +87,7 @@ class UnitWorker:
         unit = files.read_unit(number, digest)
         if folder_of(self.work) is None:
             return files.write_result(digest, self.work.compute(unit), None)
-        with files.scratch() as self.work.folder:
+        with files.place.scratch() as self.work.folder:
             return files.write_result(digest, self.work.compute(unit), self.work.folder)
 
     def _tried(self, do: Any) -> Any:

@@ -159,11 +159,6 @@ class RunJob(Job[tuple[Made, ...]]):
                 started=started,
             )
 
-    def run(self) -> Run:
-        """Make the one run, under its tag."""
-        [made] = self.make()
-        return replace(made.run, tag=self.tag or made.run.tag)
-
 
 def runs_job(
     step: Step,

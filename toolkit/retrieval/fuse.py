@@ -15,7 +15,7 @@ from toolkit.core.runs import Run
 from toolkit.core.system.progress import say
 from toolkit.core.tables.columns import Ids, merge, text_order
 from toolkit.files.provenance import agreed
-from toolkit.files.runs.run_checks import check_scores
+from toolkit.files.runs.problems import check_scores
 from toolkit.retrieval.steps import Composite, Results, Step, Tools
 
 HITS = 1000

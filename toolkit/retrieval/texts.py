@@ -96,10 +96,8 @@ def _indexed(name: str) -> Texts:
 
 
 def _own(benchmark: Collection) -> Texts:
-    def of_group(group: str) -> TextSource:
-        return TextSource(f"the documents of {benchmark.spec.name} {group}", lambda ids: _pick(benchmark.docs(group), ids))
-
-    return of_group
+    name = benchmark.spec.name
+    return lambda group: TextSource(f"the documents of {name} {group}", lambda ids: _pick(benchmark.docs(group), ids))
 
 
 def _pick(docs: Iterable[Doc], ids: Sequence[str]) -> dict[str, Doc]:

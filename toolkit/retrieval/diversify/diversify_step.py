@@ -16,7 +16,6 @@ from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.core.tables.columns import to_arrow
 from toolkit.core.topics import check_among
 from toolkit.datasets import TopicSet
 from toolkit.metrics.families.join import positions
@@ -32,6 +31,7 @@ from toolkit.retrieval.diversify.embeddings import (
     Wanted,
 )
 from toolkit.retrieval.diversify.mmr import DEPTH, check, mmr, scales
+from toolkit.retrieval.rerank.candidates import wanted_ids
 from toolkit.retrieval.steps import Made, Results, Step, Tools
 from toolkit.retrieval.texts import TextSource, downloads, texts_from
 
@@ -61,6 +61,8 @@ class Diversify(Step):
 
     Raises ToolkitError.
     """
+
+    tag = "mmr"
 
     def __init__(
         self,
@@ -98,11 +100,6 @@ class Diversify(Step):
             raise ToolkitError(f"no {missing}", "--tune RUN... and --qrels F... belong together")
         self.topics, self.index, self.docs = list(topics), index, docs
         self.groups: list[Group] = []
-
-    @property
-    def tag(self) -> str:
-        """`mmr`."""
-        return "mmr"
 
     @property
     def name(self) -> str:
@@ -210,8 +207,7 @@ class Diversify(Step):
         """The documents down to the depth of any query of the group, in order."""
         doc_ids: set[str] = set()
         for run in (*runs, *self.dev.values()):
-            best = run.select(group.query_ids).head(self.depth)
-            doc_ids.update(run.doc_ids.take(to_arrow(np.unique(best.docs))).to_pylist())
+            doc_ids.update(wanted_ids(run.select(group.query_ids), self.depth))
         return sorted(doc_ids)
 
 

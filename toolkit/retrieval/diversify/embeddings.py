@@ -11,12 +11,13 @@ import numpy as np
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.progress import progress, say
 from toolkit.core.templates import Input, doc_input
 from toolkit.files.provenance import comparing, model_identity
 from toolkit.files.store.keyed_cache import KeyedCache, key_of
 from toolkit.models.checkpoints.local_checkpoints import check_usable, is_pinned
+from toolkit.models.vectors.faiss_index import take_rows
 from toolkit.retrieval.diversify.mmr import cosines
 from toolkit.retrieval.texts import check_texts
 
@@ -171,7 +172,8 @@ class StoredVectors:
         if absent := [doc_id for doc_id in doc_ids if doc_id not in places]:
             message = f"{self.folder} has no vectors of {len(absent)} of {len(doc_ids)} documents ({three(absent)})"
             raise ToolkitError(message, "encode the corpus that the run was searched in")
-        vectors = _rows(self.vectors.arrays, np.array([places[doc_id] for doc_id in doc_ids]))
+        doc_ids = sorted(doc_ids, key=places.__getitem__)
+        vectors = take_rows(self.vectors.arrays, np.array([places[doc_id] for doc_id in doc_ids]))
         rows = {doc_id: row for row, doc_id in enumerate(doc_ids)}
         return Embedded(vectors, {query_id: rows for part in wanted for query_id in part.query_ids})
 
@@ -192,13 +194,3 @@ def _vector(blob: bytes) -> np.ndarray:
     if not np.isfinite(vector).all():
         raise ValueError("a vector with numbers that are not finite")
     return vector
-
-
-def _rows(arrays: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
-    """These rows, (n, d) float32, of arrays that lie one below the other: of millions that are mapped only these are read."""
-    taken, start = np.empty((len(places), arrays[0].shape[1]), np.float32), 0
-    for array in arrays:
-        here = (places >= start) & (places < start + len(array))
-        taken[here] = array[places[here] - start]
-        start += len(array)
-    return taken

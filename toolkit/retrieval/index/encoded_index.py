@@ -219,16 +219,15 @@ class EncodeDocuments(EncodeShards):
         before = encoder.truncated["passage"]
         encoded = encoder.encode([doc_input(self.spec.templates, doc) for doc in docs], "passage")
         self.moved(len(docs))
-        write, suffix = (write_weights, "json") if self.spec.kind == "impact" else (write_token_vectors, "npz")
-        name = f"encoded-{number:06d}.{suffix}"
-        write(self.folder / name, encoded)
+        name = f"encoded-{number:06d}.{'json' if self.spec.kind == 'impact' else 'npz'}"
+        write_encoded(self.folder / name, encoded)
         return [name, encoder.truncated["passage"] - before]
 
     def result(self, packed: Any) -> list:
         """See `Work`; the file stays until the index is there."""
         name, truncated = packed
         self.truncated += truncated
-        return (read_weights if self.spec.kind == "impact" else read_token_vectors)(self.folder / name)
+        return read_encoded(self.folder / name)
 
 
 def encode_documents(executor: Executor, work: EncodeDocuments, parts: Iterable[list[Doc]]) -> Iterator[tuple[list[Doc], list]]:
@@ -244,22 +243,17 @@ def encode_documents(executor: Executor, work: EncodeDocuments, parts: Iterable[
         yield waiting.popleft(), encoded
 
 
-def write_token_vectors(path: Path, documents: Sequence[np.ndarray]) -> None:
-    """Write the vectors (t, dimension) of each document into a file, in half precision, as indexes have them."""
-    np.savez(path, lengths=[len(vectors) for vectors in documents], vectors=np.concatenate(documents).astype(HALF))
+def write_encoded(path: Path, documents: Sequence[Any]) -> None:
+    """Write the weights of each document's terms (`.json`), or its vectors (t, dimension) in half precision, as in indexes."""
+    if path.suffix == ".json":
+        path.write_text(json.dumps(documents), encoding="utf-8")
+    else:
+        np.savez(path, lengths=[len(vectors) for vectors in documents], vectors=np.concatenate(documents).astype(HALF))
 
 
-def read_token_vectors(path: Path) -> list[np.ndarray]:
-    """What `write_token_vectors` wrote."""
+def read_encoded(path: Path) -> list[Any]:
+    """What `write_encoded` wrote; weights are the same, bit by bit."""
+    if path.suffix == ".json":
+        return decode_json(path.read_text(encoding="utf-8"))
     with np.load(path, allow_pickle=False) as file:
         return np.split(file["vectors"], np.cumsum(file["lengths"])[:-1])
-
-
-def write_weights(path: Path, documents: Sequence[dict[str, float]]) -> None:
-    """Write the weights of each document's terms into a file."""
-    path.write_text(json.dumps(documents), encoding="utf-8")
-
-
-def read_weights(path: Path) -> list[dict[str, float]]:
-    """What `write_weights` wrote; the numbers are the same, bit by bit."""
-    return decode_json(path.read_text(encoding="utf-8"))

@@ -8,9 +8,8 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec, SystemSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home, shipped
 from toolkit.core.system.progress import say
-from toolkit.core.system.resources import shipped
 from toolkit.datasets import Benchmark, Collection, find, is_benchmark_folder, load, open_collection
 from toolkit.files.formats.indexes import made_with, read_index_record
 from toolkit.files.store import fetch_index, index_folder, lock

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -16,21 +16,11 @@ from toolkit.core.system.progress import progress
 from toolkit.engine import Executor, Work
 from toolkit.files.store import new_folder
 from toolkit.models.lucene.anserini import analyzer
-from toolkit.models.lucene.anserini_index import BATCH, ascii_lines, indexing, json_line, merge_indexes
+from toolkit.models.lucene.anserini_index import BATCH, Indexer, ascii_lines, indexing, json_line, merge_indexes
 from toolkit.retrieval.index.shard_folder import compute, shard_folder
 
 SHARD = 65536  # documents
 LARGEST = 1 << 26  # bytes of lines from which on a shard takes no more documents: its unit is read into memory as one
-
-
-class Taker(Protocol):
-    """What documents are handed to, see `toolkit.models.lucene.anserini_index.Indexer`."""
-
-    def add(self, doc: Doc) -> None:
-        """One document."""
-
-    def add_lines(self, lines: bytes, documents: int) -> None:
-        """JSON lines in Anserini's own form."""
 
 
 class Unit(NamedTuple):
@@ -61,10 +51,6 @@ class IndexShards(Work[Unit, tuple[str, int]]):
         """What writes the index, with versions."""
         return lucene_libraries()
 
-    def pack(self, unit: Unit) -> list[Any]:
-        """See `Work`."""
-        return list(unit)
-
     def size(self, unit: Unit) -> int:
         """Documents."""
         return sum(unit.counts)
@@ -84,11 +70,6 @@ class IndexShards(Work[Unit, tuple[str, int]]):
                 self.moved(count)
         return [folder.name, indexer.documents]
 
-    def result(self, packed: Any) -> tuple[str, int]:
-        """See `Work`."""
-        name, documents = packed
-        return name, documents
-
     def memory(self, device: str) -> int:
         """Of the JVM, with the texts of a shard and what Lucene makes of them."""
         return 1 << 30
@@ -96,7 +77,7 @@ class IndexShards(Work[Unit, tuple[str, int]]):
 
 @dataclass
 class Lines:
-    """Takes documents as `toolkit.models.lucene.anserini_index.Indexer` does, and gives them back as units of shards.
+    """Takes documents as `Indexer` does, and gives them back as units of shards.
 
     size  documents of each shard but the last; fewer where they have more than LARGEST bytes
     """
@@ -134,6 +115,9 @@ class Lines:
         self._shards += 1
         lines = ["".join(line for line, _ in part) for part in parts]
         return Unit(self._shards - 1, lines, [sum(documents for _, documents in part) for part in parts])
+
+
+Taker = Indexer | Lines  # what documents are handed to
 
 
 def _shown(libraries: Mapping[str, Any]) -> str:

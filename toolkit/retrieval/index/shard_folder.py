@@ -50,7 +50,7 @@ def compute(executor: Executor, work: Work, units: Iterable[Any], folder: Path) 
             files.collect(digest, target)
         except (FileNotFoundError, ValueError):  # not there, or damaged
             try:
-                with files.scratch() as work.folder:
+                with files.place.scratch() as work.folder:
                     files.write_result(digest, work.compute(decode_json(text, halves=True)), work.folder)
             finally:
                 work.folder = target

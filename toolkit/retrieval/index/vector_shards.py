@@ -61,10 +61,6 @@ class TrainIndex(Work[int, str]):
         """See `Work`."""
         return self.build.facts()
 
-    def pack(self, unit: int) -> int:
-        """See `Work`."""
-        return unit
-
     def size(self, unit: int) -> int:
         """See `Work`: it moves nothing, as no vector is in the index yet."""
         return 0
@@ -103,10 +99,6 @@ class FillShards(Work[tuple[int, int, int], dict[str, Any]]):
     def identity(self) -> dict[str, Any]:
         """See `Work`."""
         return {**self.build.facts(), "trained": self.trained}
-
-    def pack(self, unit: tuple[int, int, int]) -> list[int]:
-        """See `Work`."""
-        return list(unit)
 
     def size(self, unit: tuple[int, int, int]) -> int:
         """Vectors."""

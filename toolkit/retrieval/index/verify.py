@@ -36,8 +36,8 @@ def verify_index(folder: Path) -> list[str]:
         raise ToolkitError(f"{folder} has no record to compare it with", "indexes that Tandem made or fetched have one")
     if not isinstance(record.get("files"), dict):
         return [f"{NAME}: says nothing of the files"]
-    check = _questions if has_questions(folder) else CONTENTS.get(kind, _none)
-    return verify_files(folder, record) or check(folder, record)
+    check = _questions if has_questions(folder) else CONTENTS.get(kind)  # of others all that is known is in the digests
+    return verify_files(folder, record) or (check(folder, record) if check else [])
 
 
 def _questions(folder: Path, record: dict[str, Any]) -> list[str]:
@@ -65,11 +65,6 @@ def _faiss(folder: Path, record: dict[str, Any]) -> list[str]:
 
     index = open_faiss(folder)
     return _different({"documents": len(index), "dimension": index.dimension}, record)
-
-
-def _none(folder: Path, record: dict[str, Any]) -> list[str]:
-    """Of the other kinds all that is known is in their files' digests."""
-    return []
 
 
 def _different(actual: dict[str, int], recorded: dict[str, Any]) -> list[str]:

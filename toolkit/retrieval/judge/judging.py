@@ -56,17 +56,16 @@ def judge_run(
     missing, before anything is asked, and where not one pair was answered.
     """
     rows = rows_of(pool([runs] if isinstance(runs, Run) else runs, depth), topics, texts, judge.spec)
-    qrels = qrels_of(rows, verdicts_of(judge, rows, executor))
+    verdicts = iter(ask(judge, [row.pair for row in rows if row.pair], executor))
+    held = [next(verdicts).holds if row.pair else False for row in rows]  # a row without a pair is not asked
+    qrels = Qrels.from_rows(
+        Qrel(row.query_id, row.doc_id, UNJUDGED if holds is None else int(holds), row.subtopic)
+        for row, holds in zip(rows, held, strict=True)
+    )
     questions = len({row.query_id for row in rows})
     without = len({row.query_id for row in rows if row.pair is None})
     counts = {"depth": depth, "questions": questions, "questions without documents": without}
     return Judged(qrels, {"name": judge.spec.name, **judge.facts(), **counts})
-
-
-def verdicts_of(judge: Judge, rows: Sequence[Row], executor: Executor | None = None) -> list[Verdict]:
-    """The verdict of each row; a row without a pair is negative and not asked."""
-    verdicts = iter(ask(judge, [row.pair for row in rows if row.pair], executor))
-    return [next(verdicts) if row.pair else Verdict(False) for row in rows]
 
 
 def ask(judge: Judge, pairs: Sequence[Pair | Sides], executor: Executor | None = None) -> list[Verdict]:
@@ -81,14 +80,6 @@ def ask(judge: Judge, pairs: Sequence[Pair | Sides], executor: Executor | None =
         message = f"{judge.spec.name} answered none of {len(pairs)} pairs: {verdicts[0].said}"
         raise ToolkitError(message, "check the server, and run again", status=1)
     return verdicts
-
-
-def qrels_of(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Qrels:
-    """The rows with their labels, in their order."""
-    return Qrels.from_rows(
-        Qrel(row.query_id, row.doc_id, UNJUDGED if verdict.holds is None else int(verdict.holds), row.subtopic)
-        for row, verdict in zip(rows, verdicts, strict=True)
-    )
 
 
 class Row(NamedTuple):

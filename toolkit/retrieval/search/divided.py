@@ -24,7 +24,7 @@ from toolkit.core.topics import Topic
 from toolkit.engine import Executor, Work, refuse_object, units_of
 from toolkit.engine.units import threads_set
 from toolkit.retrieval.index import Index
-from toolkit.retrieval.search.encoded_queries import Known, known_queries, packed_array, unpacked_array
+from toolkit.retrieval.search.encoded_queries import Known, grouped, known_queries, packed_value, unpacked_value
 from toolkit.retrieval.search.engines import NEURAL, Candidates, Engine, Search, check_same
 from toolkit.retrieval.search.per_query_search import searches_of
 
@@ -99,19 +99,14 @@ def _units(searches: Mapping[int, Search], spec: SystemSpec, size: int) -> Itera
 
     Where a block ends depends on its own search alone: see `models.vectors.TOGETHER`.
     """
-    unit, count = [], 0
+    blocks = []
     for number, search in searches.items():
         by_input: dict[Input, list[Topic]] = {}
         for topic in search.topics:
             by_input.setdefault(topic_input(spec.templates, topic), []).append(topic)
         for groups in units_of(list(by_input.values()), size):
-            unit.append(Block(number, [topic for group in groups for topic in group]))
-            count += len(groups)
-            if count >= size:
-                yield unit
-                unit, count = [], 0
-    if unit:
-        yield unit
+            blocks.append((Block(number, [topic for group in groups for topic in group]), len(groups)))
+    return grouped(blocks, size)
 
 
 def _joined(runs: Sequence[Run], search: Search) -> Run:
@@ -130,7 +125,7 @@ def _joined(runs: Sequence[Run], search: Search) -> Run:
 class SearchBlocks(Work[list[Block], list[Run]]):
     """Blocks of topics to runs; a unit is some of them.
 
-    engine    searches; a worker has a copy of it, see `Portable`
+    engine    searches; a worker has a copy of it
     indexes   that are searched
     searches  that blocks are parts of
     known     of a system with a model: what it has made of the queries of each search
@@ -223,14 +218,13 @@ def _plain(topic: Topic) -> dict[str, str]:
 def _packed_run(run: Run) -> dict[str, Any]:
     return {
         "query_ids": list(run.query_ids),
-        "queries": packed_array(run.queries.astype("<i4")),
+        "queries": packed_value(run.queries.astype("<i4")),
         "doc_ids": run.doc_ids.to_pylist(),
-        "docs": packed_array(run.docs.astype("<i4")),
-        "scores": packed_array(run.scores.astype("<f8")),
+        "docs": packed_value(run.docs.astype("<i4")),
+        "scores": packed_value(run.scores.astype("<f8")),
     }
 
 
 def _unpacked_run(packed: Mapping[str, Any], tag: str) -> Run:
-    documents = Ids(to_arrow(packed["doc_ids"]), unpacked_array(packed["docs"], "<i4"))
-    queries, scores = unpacked_array(packed["queries"], "<i4"), unpacked_array(packed["scores"], "<f8")
-    return Run(tuple(packed["query_ids"]), queries, documents, scores, tag=tag)
+    queries, docs, scores = (unpacked_value(packed[name]) for name in ("queries", "docs", "scores"))
+    return Run(tuple(packed["query_ids"]), queries, Ids(to_arrow(packed["doc_ids"]), docs), scores, tag=tag)

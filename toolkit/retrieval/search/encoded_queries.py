@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from toolkit.retrieval.search import neural_engine
 
 if TYPE_CHECKING:
     from toolkit.retrieval.search.neural_engine import Neural
+
+Block = TypeVar("Block")
 
 
 @dataclass
@@ -41,13 +43,13 @@ class Known:
 
     def packed(self, topics: Sequence[Topic], spec: SystemSpec) -> dict[str, Any]:
         """As plain values, for some topics."""
-        queries = [[*each, _packed_value(self.queries[each])] for each in neural_engine.different_inputs(topics, spec)]
+        queries = [[*each, packed_value(self.queries[each])] for each in neural_engine.different_inputs(topics, spec)]
         return {"queries": queries, "origin": dict(self.origin), "precision": self.precision}
 
     @classmethod
     def unpacked(cls, packed: Mapping[str, Any]) -> Known:
         """From what `packed` gives."""
-        queries = {Input(prefix, text): _unpacked_value(value) for prefix, text, value in packed["queries"]}
+        queries = {Input(prefix, text): unpacked_value(value) for prefix, text, value in packed["queries"]}
         return cls(queries, packed["origin"], packed["precision"])
 
 
@@ -67,7 +69,9 @@ def known_queries(
     inputs = [neural_engine.different_inputs(topics, spec) for topics in searches]
     work = EncodeQueries(spec, options.model())
     computed = executor.facts(work)
-    units = list(_encoding_units(inputs, neural_engine.ENCODED))
+    size = neural_engine.ENCODED  # the blocks are those that one process encodes at once
+    blocks = ((number, block) for number, own in enumerate(inputs) for block in units_of(own, size))
+    units = list(grouped(((each, len(each[1])) for each in blocks), size))
     encoded: list[dict[Input, Any]] = [{} for _ in searches]
     with progress(work.name, sum(map(len, inputs)), "queries") as work.advance:
         for unit, values in zip(units, executor.map(work, units), strict=True):
@@ -82,16 +86,15 @@ def known_queries(
     return known
 
 
-def _encoding_units(inputs: Sequence[Sequence[Input]], size: int) -> Iterator[list[tuple[int, Sequence[Input]]]]:
-    """The blocks that one process encodes at once, with the number of their search; small ones are a unit together."""
+def grouped(blocks: Iterable[tuple[Block, int]], size: int) -> Iterator[list[Block]]:
+    """Blocks in their order, each given with its number of queries, as units: those that are together below `size` are one."""
     unit, count = [], 0
-    for number, own in enumerate(inputs):
-        for block in units_of(own, size):
-            unit.append((number, block))
-            count += len(block)
-            if count >= size:
-                yield unit
-                unit, count = [], 0
+    for block, queries in blocks:
+        unit.append(block)
+        count += queries
+        if count >= size:
+            yield unit
+            unit, count = [], 0
     if unit:
         yield unit
 
@@ -147,38 +150,30 @@ class EncodeQueries(ModelWork[list[tuple[int, Sequence[Input]]], list[list[Any]]
         encoder = self._load()
         truncated, lost = encoder.truncated["query"], encoder.lost
         blocks = [encoder.encode([Input(*each) for each in block], "query") for block in packed]
-        values = [[_packed_value(value) for value in block] for block in blocks]
+        values = [[packed_value(value) for value in block] for block in blocks]
         return {"values": values, "truncated": encoder.truncated["query"] - truncated, "lost": encoder.lost - lost}
 
     def result(self, packed: Any) -> list[list[Any]]:
         """See `Work`."""
         self.truncated += packed["truncated"]
         self.lost += packed["lost"]
-        return [[_unpacked_value(value) for value in block] for block in packed["values"]]
+        return [[unpacked_value(value) for value in block] for block in packed["values"]]
 
     def size(self, unit: list[tuple[int, Sequence[Input]]]) -> int:
         """Queries."""
         return sum(len(block) for _, block in unit)
 
 
-def _packed_value(value: Any) -> Any:
-    """Terms keep their order; vectors are their bytes."""
+def packed_value(value: Any) -> Any:
+    """Terms or an array as plain values: terms keep their order; an array is its bytes as text."""
     if isinstance(value, dict):
         return list(value.items())
-    return {"dtype": value.dtype.str, "shape": list(value.shape), "data": packed_array(value)}
+    data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+    return {"dtype": value.dtype.str, "shape": list(value.shape), "data": data}
 
 
-def _unpacked_value(packed: Any) -> Any:
+def unpacked_value(packed: Any) -> Any:
+    """What `packed_value` packed; an array has its own memory."""
     if isinstance(packed, list):
         return dict(packed)
-    return unpacked_array(packed["data"], packed["dtype"]).reshape(packed["shape"])
-
-
-def packed_array(array: np.ndarray) -> str:
-    """The bytes of an array as text."""
-    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-
-
-def unpacked_array(packed: str, dtype: str) -> np.ndarray:
-    """The array that has these bytes: (n,), its own memory."""
-    return np.frombuffer(base64.b64decode(packed), dtype).copy()
+    return np.frombuffer(base64.b64decode(packed["data"]), packed["dtype"]).copy().reshape(packed["shape"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run
@@ -57,49 +58,43 @@ class SearchOptions:
         return how | ({"batch_size": self.batch_size} if self.batch_size else {}) | dict(self.asking)
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """One system over the corpora of some topics. A copy of it in another process can `search` and nothing else.
 
     sources  where the index of each part of the topics comes from, parallel to `topics.parts`
     """
 
+    OPENED: tuple[str, ...] = ()  # properties that open an index, or read documents: they stay in this process
+    LEFT: tuple[str, ...] = ()  # others that stay here
+
     chosen: Chosen
     options: SearchOptions
     sources: tuple[Source, ...]
 
-    def open(self, executor: Executor) -> list[Index]:
+    def __getstate__(self) -> dict[str, Any]:
+        left = (*self.OPENED, *self.LEFT, "sources", "_parts")
+        return {name: value for name, value in self.__dict__.items() if name not in left}
+
+    @abstractmethod
+    def open(self, executor: Executor | None = None) -> list[Index]:
         """Open every index, make it first where it is not there; parallel to `sources`.
 
         executor  who encodes documents of an index that is made
         """
 
+    @abstractmethod
     def search(
         self, topics: Sequence[Topic], index: Index, candidates: Candidates | None = None, encoder: Encoder | None = None
     ) -> Run:
         """The run of one part of the topics; `encoder` has what the model has made of them where that was done before."""
 
-    def searched(self, index: Index) -> str:
-        """What tells an index, as this process sees it, from others: the same wherever its files are."""
-
-    def close(self) -> None:
-        """Close what is open of indexes."""
-
     def facts(self) -> dict[str, Any]:
         """What a run's record says of how it was searched, known since it was."""
+        return {}
 
     def plan(self, topics: TopicSet) -> list[str]:
         """What of it a dry run should say beside its sources: what would be asked of a server."""
-
-
-class Portable:
-    """What every engine does alike: of what it has only what says how to search goes to another process."""
-
-    OPENED: tuple[str, ...] = ()  # properties that open an index, or read documents
-    LEFT: tuple[str, ...] = ()  # others that stay here
-
-    def __getstate__(self) -> dict[str, Any]:
-        left = (*self.OPENED, *self.LEFT, "sources", "_parts")
-        return {name: value for name, value in self.__dict__.items() if name not in left}
+        return []
 
     def close(self) -> None:
         """Close what is open of indexes and documents: it would take memory, and others may lie there later."""
@@ -107,7 +102,10 @@ class Portable:
             self.__dict__.pop(name, None)
 
     def searched(self, index: Index) -> str:
-        """The digest of its record, compared with its files; without one, of its files' names and sizes."""
+        """What tells an index, as this process sees it, from others, wherever its files are.
+
+        The digest of its record, compared with its files; without one, of its files' names and sizes.
+        """
         from toolkit.files.provenance import comparing, file_digest
 
         folder = index.folder

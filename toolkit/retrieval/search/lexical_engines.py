@@ -15,7 +15,7 @@ from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.progress import progress, say
 from toolkit.core.tables.columns import Ids, to_arrow
 from toolkit.core.templates import doc_input, topic_input
@@ -29,7 +29,7 @@ from toolkit.models.lucene.jvm import check_installed
 from toolkit.retrieval.index import Index, Source, corpus_name, find_index
 from toolkit.retrieval.search import check_parameters, search
 from toolkit.retrieval.search.chosen_system import Chosen
-from toolkit.retrieval.search.engines import Candidates, Portable, SearchOptions
+from toolkit.retrieval.search.engines import Candidates, Engine, SearchOptions
 from toolkit.retrieval.search.per_query_search import check_per_query, search_per_query
 
 if TYPE_CHECKING:
@@ -40,19 +40,7 @@ CORPUS = "corpus"  # the kind of what is searched without an index
 DIGEST = "documents.sha256"  # in the folder of an index with two fields: what it was built from
 
 
-class Lexical(Portable):
-    """What all engines of BM25 have in common: nothing about them is known only after they have searched."""
-
-    def facts(self) -> dict[str, Any]:
-        """Nothing."""
-        return {}
-
-    def plan(self, topics: TopicSet) -> list[str]:
-        """Nothing is asked of a server."""
-        return []
-
-
-class Lucene(Lexical):
+class Lucene(Engine):
     """BM25 over a Lucene index."""
 
     def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions):
@@ -90,7 +78,7 @@ class Lucene(Lexical):
         return search_per_query(sent, index.folder, ask, self.chosen.tag)
 
 
-class Collected(Lexical):
+class Collected(Engine):
     """What the two recipes have in common: the documents themselves, of a benchmark's own corpora."""
 
     def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions):

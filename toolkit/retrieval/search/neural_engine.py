@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.progress import say
 from toolkit.core.tables.columns import Ids, encode, to_arrow
 from toolkit.core.templates import Input, template_digest, topic_input
@@ -43,7 +44,7 @@ from toolkit.retrieval.index.encoded_index import build_encoded
 from toolkit.retrieval.search import say_unanswered
 from toolkit.retrieval.search.candidates import candidate_places
 from toolkit.retrieval.search.chosen_system import Chosen
-from toolkit.retrieval.search.engines import Candidates, Portable, SearchOptions
+from toolkit.retrieval.search.engines import Candidates, Engine, SearchOptions
 from toolkit.retrieval.search.per_query_search import check_per_query, search_per_query
 
 ENCODED = 128  # different queries that are encoded at once
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from toolkit.models.vectors.faiss_shards import ShardIds
 
 
-class Neural(Portable):
+class Neural(Engine):
     """A system over an index that it has made itself, with queries that it encodes."""
 
     def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions):
@@ -80,7 +81,7 @@ class Neural(Portable):
     @cached_property
     def _opener(self) -> Callable[[Path], Any]:
         """Opens an index; the last one stays open, as several parts and blocks of topics are searched in it."""
-        return lru_cache(maxsize=1)(OPENERS[self.chosen.spec.kind]())
+        return lru_cache(maxsize=1)(opener_of(self.chosen.spec.kind))
 
     @property
     def is_served(self) -> bool:
@@ -167,7 +168,7 @@ def search_dense(
     record = read_index_record(index)
     if record is not None:
         check_made_by(index, record, spec, encoder)
-    opened = (opener or open_vectors())(index)
+    opened = (opener or opener_of("dense"))(index)
     queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     vectors = np.stack(list(queries.values()))
     if candidates is None:
@@ -246,7 +247,7 @@ def search_impact(
         raise ToolkitError(f"{index} is an index of kind {record['kind']}", "`tandem index --type impact` makes another")
     else:
         check_made_by(index, record, spec, encoder)
-    searcher, levels = (opener or open_weights())(index), spec.parameters.get("quantization", LEVELS)
+    searcher, levels = (opener or opener_of("impact"))(index), spec.parameters.get("quantization", LEVELS)
     encoded = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     texts = {each: repeated(quantise(weights, levels)) for each, weights in encoded.items()}
     sent = [replace(topic, text=texts[topic_input(spec.templates, topic)]) for topic in topics]
@@ -281,7 +282,7 @@ def search_late(
     check_made_by(index, record, spec, encoder)
     probes = PROBES if probes is None else probes
     centroids = Centroids(index, probes) if record["centroids"] and probes else None
-    opened = (opener or open_late())(index)
+    opened = (opener or opener_of("multivector"))(index)
     queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     inputs = [topic_input(spec.templates, topic) for topic in topics]
     if candidates is None:
@@ -348,26 +349,18 @@ def say_truncated(truncated: int, lost: int, total: int) -> None:
         say(f"note: {lost} of {total} different queries have a core query that is fully truncated")
 
 
-def open_vectors() -> Callable[[Path], Any]:
-    """What opens an index of vectors."""
-    from toolkit.models.vectors.faiss_shards import open_faiss
-
-    return open_faiss
-
-
-def open_weights() -> Callable[[Path], Any]:
-    """What opens an index of weights."""
-    from toolkit.models.vectors.impact import ImpactSearcher
-
-    return ImpactSearcher
+# kind of system -> module of `models.vectors`, and what in it opens an index
+OPENERS = {
+    "dense": ("faiss_shards", "open_faiss"),
+    "impact": ("impact", "ImpactSearcher"),
+    "multivector": ("late", "LateIndex"),
+}
 
 
-def open_late() -> Callable[[Path], Any]:
-    """What opens an index of token vectors."""
-    from toolkit.models.vectors.late import LateIndex
+def opener_of(kind: str) -> Callable[[Path], Any]:
+    """What opens an index that a system of this kind searches; loaded when it is asked for."""
+    module, name = OPENERS[kind]
+    return getattr(import_module(f"toolkit.models.vectors.{module}"), name)
 
-    return LateIndex
 
-
-OPENERS = {"dense": open_vectors, "multivector": open_late, "impact": open_weights}
 SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_impact}

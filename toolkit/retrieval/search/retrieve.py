@@ -190,7 +190,7 @@ class Retrieve(Step):
                 runs = search_divided(self.engine, parts, candidates, tools.executor)
             if self.chosen.rules:
                 # rules read the instructions themselves, whatever the system was given in their place
-                runs = (self._by_rules(run, part, results) for run, (_, part, _) in zip(runs, units, strict=True))
+                runs = (_by_rules(run, part, results) for run, (_, part, _) in zip(runs, units, strict=True))
             try:
                 run, self._found = join_runs(runs, tag=self.tag, source=self.topics.name), self.engine.facts()
             finally:
@@ -199,12 +199,6 @@ class Retrieve(Step):
             if index.folder not in compared:
                 say(f"note: no record has the digests of the files of index {index.name}: they are not compared")
         return replace(results, runs=(Made(replace(run, tag=self.tag), self._provenance(results, indexes, compared)),))
-
-    @staticmethod
-    def _by_rules(run: Run, part: TopicPart, results: Results) -> Run:
-        from toolkit.retrieval.search.rules import apply_rules
-
-        return apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
 
     def facts(self) -> dict[str, Any]:
         """What the record says of it, under `retrieval`; device, precision and truncated queries once it has searched."""
@@ -234,15 +228,19 @@ class FilterByRules(Step):
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """Part after part: rules read the instructions themselves, whatever a system was given in their place."""
-        from toolkit.retrieval.search.rules import apply_rules
-
         made, runs = results.one, []
         for part in results.topics.parts:
             run = made.run.select(topic.query_id for topic in part.topics)
             if run.query_ids:
-                runs.append(apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist())))
+                runs.append(_by_rules(run, part, results))
         run = replace(join_runs(runs, source=made.run.source), tag=f"{made.run.tag}{RULES}")
         return results.with_run(run, made.provenance.step("filtering", {"name": "rules"}))
+
+
+def _by_rules(run: Run, part: TopicPart, results: Results) -> Run:
+    from toolkit.retrieval.search.rules import apply_rules
+
+    return apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
 
 
 def _index_facts(index: Index, is_compared: bool) -> dict[str, Any]:

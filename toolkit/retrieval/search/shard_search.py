@@ -21,7 +21,7 @@ from toolkit.engine.units import threads_set
 from toolkit.models.vectors import faiss_index
 from toolkit.models.vectors.faiss_shards import ShardIds, merge, none, open_shard, shard_counts, shard_ids, shard_paths, shifted
 from toolkit.retrieval.index import Index
-from toolkit.retrieval.search.encoded_queries import Known, packed_array, unpacked_array
+from toolkit.retrieval.search.encoded_queries import Known, packed_value, unpacked_value
 from toolkit.retrieval.search.engines import Search, check_same
 from toolkit.retrieval.search.neural_engine import different_inputs, run_of, say_precision
 
@@ -37,7 +37,7 @@ class ShardBlock(NamedTuple):
 
     search: int
     start: int
-    faiss_index: np.ndarray
+    vectors: np.ndarray
     folder: Path
     shard: int
 
@@ -128,8 +128,7 @@ class SearchShards(Work[ShardBlock, Found]):
             "folder": str(unit.folder.absolute()),
             "shard": unit.shard,
             "documents": list(self.counts[unit.folder]),
-            "shape": list(unit.vectors.shape),
-            "vectors": packed_array(unit.vectors.astype("<f4")),
+            "vectors": packed_value(unit.vectors.astype("<f4")),
         }
 
     def compute(self, packed: Any) -> dict[str, Any]:
@@ -137,16 +136,12 @@ class SearchShards(Work[ShardBlock, Found]):
         if self.opened is None:
             self.opened = lru_cache(maxsize=1)(open_shard)
         index = self.opened(Path(packed["folder"]), packed["shard"], tuple(packed["documents"]))
-        queries = unpacked_array(packed["vectors"], "<f4").reshape(packed["shape"])
-        scores, positions = index.search(queries, self.hits, threads_set() or 1)
-        found = {"scores": packed_array(scores.astype("<f4")), "positions": packed_array(positions.astype("<i8"))}
-        return {"shape": list(scores.shape), **found}
+        scores, positions = index.search(unpacked_value(packed["vectors"]), self.hits, threads_set() or 1)
+        return {"scores": packed_value(scores.astype("<f4")), "positions": packed_value(positions.astype("<i8"))}
 
     def result(self, packed: Any) -> Found:
         """See `Work`."""
-        columns = (unpacked_array(packed[name], dtype) for name, dtype in (("scores", "<f4"), ("positions", "<i8")))
-        scores, positions = (column.reshape(packed["shape"]) for column in columns)
-        return scores, positions
+        return unpacked_value(packed["scores"]), unpacked_value(packed["positions"])
 
     def size(self, unit: ShardBlock) -> int:
         """Queries."""
