@@ -10,7 +10,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
-from toolkit.models.systems.explain import PROMPTED, prompt_text
+from toolkit.models.systems.explain import PROMPTED
 from toolkit.registry.system_kinds import check_system
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "systems"
@@ -40,7 +40,7 @@ def of(spec, key, wanted):
         return getattr(spec, key)
     if key in ("starts", "ends", "lacks", "parts", "pair"):
         return of_prompt(
-            prompt_text(spec, topic_input(spec.templates, INSTRUCTED), doc_input(spec.templates, DOC)), key, wanted
+            PROMPTED[spec.kind](spec, topic_input(spec.templates, INSTRUCTED), doc_input(spec.templates, DOC)), key, wanted
         )
     texts = {"query": query, "plain": topic_input(spec.templates, PLAIN).whole, "passage": passage}
     if key.endswith("_ends"):
@@ -100,4 +100,6 @@ def test_an_entry_says_where_it_was_read_and_fills_its_slots(spec):
         assert not name or spec.recipes[name]["source"]
         check_system(used)
         if used.kind in PROMPTED:
-            assert EXAMPLE["query"] in prompt_text(used, topic_input(used.templates, PLAIN), doc_input(used.templates, DOC))
+            assert EXAMPLE["query"] in PROMPTED[used.kind](
+                used, topic_input(used.templates, PLAIN), doc_input(used.templates, DOC)
+            )

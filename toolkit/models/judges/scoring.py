@@ -65,9 +65,14 @@ class Scoring(Estimate):
     @cached_property
     def model(self) -> BatchedReranker:
         """What scores pairs, on its device: a classifier, an encoder-decoder or a decoder."""
-        if self.settings.positive == ENTAILMENT:
-            return self._classifier()
-        return self._language_model()
+        if self.settings.positive != ENTAILMENT:
+            return self._language_model()
+        from toolkit.models.checkpoints import pretrained
+        from toolkit.models.rerankers.cross import Entailment
+
+        loaded = pretrained.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
+        self.origin = dict(loaded.origin)
+        return Entailment(self.spec, loaded, loaded.length(self.spec, self.settings.length), self.batch_size)
 
     @property
     def truncated(self) -> int:
@@ -96,20 +101,13 @@ class Scoring(Estimate):
         prompt = estimate_tokens(self.prompt.show()) if self.prompt else 0
         return prompt + sum(estimate_tokens(message["content"]) for message in messages)
 
-    def _classifier(self) -> BatchedReranker:
-        from toolkit.models.checkpoints import pretrained
-        from toolkit.models.rerankers.cross import Entailment
-
-        loaded = pretrained.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
-        self.origin = dict(loaded.origin)
-        return Entailment(self.spec, loaded, loaded.length(self.spec, self.settings.length), self.batch_size)
-
     def _language_model(self) -> BatchedReranker:
         from toolkit.models.checkpoints import pretrained
         from toolkit.models.rerankers.prompts import PromptEncoder
         from toolkit.models.rerankers.token_logits import MonoT5, YesNo
 
-        encoder_decoder = _is_encoder_decoder(self.spec)
+        folder: Path = local_checkpoints.base_of(self.spec) or local_checkpoints.locate(self.spec)
+        encoder_decoder = bool(read_json(folder / "config.json", {}).get("is_encoder_decoder"))
         auto, kind = ("AutoModelForSeq2SeqLM", MonoT5) if encoder_decoder else (pretrained.CAUSAL, YesNo)
         loaded = pretrained.load(auto, self.spec, what="language model", **self.how)
         self.origin = dict(loaded.origin)
@@ -128,8 +126,3 @@ def _inputs(messages: Sequence[Message]) -> tuple[Input, Input]:
     """As rerankers take a pair: what a document is compared with, then the document."""
     document, statement = (message["content"] for message in messages)
     return Input("", statement), Input("", document)
-
-
-def _is_encoder_decoder(spec: SystemSpec) -> bool:
-    folder: Path = local_checkpoints.base_of(spec) or local_checkpoints.locate(spec)
-    return bool(read_json(folder / "config.json", {}).get("is_encoder_decoder"))

@@ -13,6 +13,7 @@ from toolkit.core.topics import Topic
 from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here
 from toolkit.models.checkpoints.own_systems import no_tokens
 from toolkit.models.encoders import LOADERS, load_encoder
+from toolkit.models.encoders.base import SIDES
 from toolkit.registry.choice import HUB_ID
 from toolkit.registry.system_kinds import SERVED, parameters_as
 
@@ -83,7 +84,7 @@ def _explained(
         note = FIELDS if spec.kind == "bm25-fields" else masked if passage.prefix else ""
         sent.append(Sent("passage", templates["passage"], passage, ids.get("passage"), note))
         if spec.kind in PROMPTED:
-            sent.append(Sent("prompt", "", Input("", prompt_text(spec, query, passage)), ids.get("pair"), around(spec)))
+            sent.append(Sent("prompt", "", Input("", PROMPTED[spec.kind](spec, query, passage)), ids.get("pair"), around(spec)))
         elif "pair" in ids:
             sent.append(Sent("pair", "", Input("", query.whole + "\n" + passage.whole), ids["pair"], PAIR))
     if read and not ids:
@@ -115,12 +116,8 @@ def _listwise(spec: SystemSpec, query: Input, passage: Input) -> str:
     return "\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
 
 
+# kind -> what such a system is asked, in words
 PROMPTED = {"monot5": _pointwise, "yes-no": _pointwise, "listwise": _listwise}
-
-
-def prompt_text(spec: SystemSpec, query: Input, passage: Input) -> str:
-    """What a system of a kind in `PROMPTED` is asked."""
-    return PROMPTED[spec.kind](spec, query, passage)
 
 
 def passage_template(spec: SystemSpec, doc: Doc) -> str:
@@ -166,12 +163,7 @@ def _check_here(spec: SystemSpec) -> None:
 
 def _encoder(spec: SystemSpec, trust: bool) -> TokenReader:
     encoder = load_encoder(spec, device="cpu", trust_remote_code=trust)
-
-    def read(query: Input, passage: Input | None) -> dict[str, list[int]]:
-        ids = {"query": encoder.token_ids(query, "query")}
-        return ids | ({"passage": encoder.token_ids(passage, "passage")} if passage else {})
-
-    return read
+    return lambda *pair: {side: encoder.token_ids(each, side) for side, each in zip(SIDES, pair, strict=True) if each}
 
 
 def _reranker(spec: SystemSpec, trust: bool) -> TokenReader:

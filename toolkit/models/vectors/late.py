@@ -6,9 +6,9 @@ The score of a document is the sum, over the query's vectors, of the largest dot
 without any rounding until they become 32-bit floats: they depend neither on threads, blocks or batches nor on the machine.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -108,11 +108,7 @@ class LateIndex:
         self._check(queries)
         halves = [_half(query) for query in queries]
         rankings = []
-        with (
-            _one_thread_each(),
-            ThreadPoolExecutor(max(1, threads)) as pool,
-            progress("searching", len(queries), "queries") as advance,
-        ):
+        with _threads("searching", len(queries), threads) as (pool, advance):
             for group in within_budget(map(len, halves), WIDTH):
                 batch = halves[group]
                 if centroids:
@@ -127,11 +123,7 @@ class LateIndex:
     ) -> list[Ranked]:
         """The best `hits` of the candidates of each query, given by number: their scores are those that `search` gives."""
         self._check(queries)
-        with (
-            _one_thread_each(),
-            ThreadPoolExecutor(max(1, threads)) as pool,
-            progress("scoring", len(queries), "queries") as advance,
-        ):
+        with _threads("scoring", len(queries), threads) as (pool, advance):
             rankings = []
             for answer in pool.map(lambda query, documents: self._best(_half(query), documents, hits), queries, candidates):
                 rankings.append(answer)
@@ -190,9 +182,15 @@ class LateIndex:
         return text_order(self.ids.take(to_arrow(np.arange(len(self.ids)))))
 
 
-def _one_thread_each() -> AbstractContextManager[None]:
-    """Matrix products stay in their thread: several documents' blocks are multiplied at once instead."""
-    return library("threadpoolctl", "late interaction", "dense").threadpool_limits(1, "blas")
+@contextmanager
+def _threads(what: str, queries: int, threads: int) -> Iterator[tuple[ThreadPoolExecutor, Callable[[int], None]]]:
+    """So many threads, and what counts the queries that are done.
+
+    Matrix products stay in their thread: several documents' blocks are multiplied at once instead.
+    """
+    limits = library("threadpoolctl", "late interaction", "dense").threadpool_limits(1, "blas")
+    with limits, ThreadPoolExecutor(max(1, threads)) as pool, progress(what, queries, "queries") as advance:
+        yield pool, advance
 
 
 def _half(vectors: np.ndarray) -> np.ndarray:
