@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError, library
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.lazy_names import torch, transformers
 from toolkit.core.system.memory import memory_bound
 from toolkit.core.system.progress import say
@@ -202,7 +202,9 @@ def _write_gguf(name: str, file: Path, target: Path) -> None:
         if model.can_generate():
             model.generation_config.save_pretrained(target)
         tokenizer.save_pretrained(target)
-        weights = {key: value for key, value in model.state_dict().items() if not _is_tied(model, key)}
+        weights = model.state_dict()
+        if model.config.tie_word_embeddings:  # transformers ties them when it loads
+            weights.pop("lm_head.weight", None)
         save_file(_apart(weights), target / "model.safetensors", metadata={"format": "pt"})
     (target / PICKLES).write_text(f"{file_sha256(file)}  {file.name}\n", encoding="utf-8")
 
@@ -232,11 +234,6 @@ def _unused(name: str, file: Path, reader: Any) -> list[str]:
         return []
     names = (tensor.name for tensor in reader.tensors)
     return [each for each in names if used.isdisjoint((each, each.removesuffix(".weight")))]  # as experts are known
-
-
-def _is_tied(model: Any, key: str) -> bool:
-    """Whether a weight is another one under a second name, which transformers ties when it loads."""
-    return model.config.tie_word_embeddings and key == "lm_head.weight"
 
 
 def _digest(place: Path) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.files.store.bounded_http import reason, settle_libraries
 from toolkit.files.store.hub import endpoint
 from toolkit.models.checkpoints.remote_code import check_trust, code_of
@@ -68,7 +68,9 @@ class Library:
             with self._explained("load"), code_of(self.spec.name, self._trust):
                 self._loaded = make(self.model, model_type=self.type, verbose=0, **self._arguments())
             if self._loaded is None:  # it prints what is missing, and returns nothing
-                hint = f'pip install "rerankers[{_extra(self.type)}]"'
+                from rerankers.reranker import DEPS_MAPPING, _get_model_type
+
+                hint = f'pip install "rerankers[{DEPS_MAPPING.get(_get_model_type("", self.type), "all")}]"'
                 raise ToolkitError(f"{self.spec.name}: rerankers has not what type {self.type} needs", hint)
         return self._loaded
 
@@ -175,9 +177,3 @@ def _parameters(type_name: str) -> Collection[str]:
 
     made = AVAILABLE_RANKERS.get(_get_model_type("", type_name))
     return inspect.signature(made).parameters if made else ()
-
-
-def _extra(type_name: str) -> str:
-    from rerankers.reranker import DEPS_MAPPING, _get_model_type
-
-    return DEPS_MAPPING.get(_get_model_type("", type_name), "all")

@@ -13,18 +13,17 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.yaml_json import decode_json
 from toolkit.files.store.keyed_cache import KeyedCache, key_of
 from toolkit.models.llm.estimate import estimate_tokens
 from toolkit.models.llm.messages import Counted
 from toolkit.models.servers.client import Client, TooLarge, count_of, server_of
 from toolkit.models.vectors.batches import within_budget
-from toolkit.registry.apis import DEFAULT, ApiSpec, EmbeddingForm, RerankForm, api
+from toolkit.registry.apis import DEFAULT, api
 
-TOKENS = (
-    100_000  # of a request, by an estimate that errs upwards, where an entry says nothing: hosted servers take 120,000 and more
-)
+# of a request, by an estimate that errs upwards, where an entry says nothing: hosted servers take 120,000 and more
+TOKENS = 100_000
 MOST = 1 << 26  # bytes of an answer: a component of a vector is some 20 characters
 
 
@@ -83,7 +82,9 @@ class ServedModel:
     ):
         check_counts(batch_size=batch_size)
         self.spec, self.api = spec, api(spec.server.get("api", DEFAULT))
-        self.form: Any = form_of(self.api, asked)
+        self.form: Any = getattr(self.api, asked)
+        if self.form is None:
+            raise ToolkitError(f"api {self.api.name} has no {asked}", "see toolkit/registry/apis.yaml")
         self.model: str = spec.parameters.get("model") or spec.checkpoint
         how = {"home": self.api.home, "key": self.api.key, "headers": self.api.headers}
         self.client = Client(self.model, spec.server, authorization=self.api.authorization, **how, **asking)
@@ -230,14 +231,6 @@ class ServedModel:
 
 def _blob(one: Numbers) -> bytes:
     return json.dumps({"model": one.model, "server": one.server}).encode() + b"\n" + one.values.tobytes()
-
-
-def form_of(spec: ApiSpec, asked: str) -> EmbeddingForm | RerankForm:
-    """The api's form of what is asked; ToolkitError where it has none."""
-    form = getattr(spec, asked)
-    if form is None:
-        raise ToolkitError(f"api {spec.name} has no {asked}", "see toolkit/registry/apis.yaml")
-    return form
 
 
 def at(body: Any, path: str) -> Any:
