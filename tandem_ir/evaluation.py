@@ -288,7 +288,7 @@ def measure_discrimination(runs: Any = None, *, seed: int = 0, **judged: Any) ->
 
 
 def _frame(table: Table) -> pandas.DataFrame:
-    from toolkit.core.tables.aligned_table import Number
+    from toolkit.core.tables.aligned_table import value_of
 
-    rows = [[cell.value if isinstance(cell, Number) else cell for cell in row] for row in table.rows]
+    rows = [map(value_of, row) for row in table.rows]
     return pandas.DataFrame(rows, columns=[column.title for column in table.columns])

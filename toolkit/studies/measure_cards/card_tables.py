@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.table_forms import to_markdown
 from toolkit.metrics.agreement import Agreement, printed_agreement
 from toolkit.registry.published.paper_tables import graded, papers, reading
 from toolkit.studies.measure_cards.axioms import AXIOMS, MODES, Axiom, Counterexample, counterexamples, forms, held
 from toolkit.studies.measure_cards.evidence import evidence_tables
-from toolkit.studies.measure_cards.measure_card import Card, cards, facts
+from toolkit.studies.measure_cards.measure_card import Card, as_table, cards
 
 BLIND = next(axiom for axiom in AXIOMS if axiom.name == "blind")
 HOLDS, CONTRADICTED, NOT_ABOUT = "yes", "no", ""
@@ -128,31 +129,14 @@ def start_page() -> str:
     """The page that the others are found from."""
     axioms = overview()
     listed = [f"- [{each.name}]({each.name}.md): {each.title}" for each in cards()]
-    lines = [HEAD, *listed, "", "## Axioms", "", *in_markdown(axioms), "", *(f"- {note}" for note in axioms.notes), ""]
+    lines = [HEAD, *listed, "", "## Axioms", "", to_markdown(axioms), *(f"- {note}" for note in axioms.notes), ""]
     return "\n".join(lines)
 
 
 def card_page(of: Card) -> str:
     """One card."""
-    lines = [f"# {of.name}", "", "| | |", "| --- | --- |", *(f"| {name} | {cell(value)} |" for name, value in facts(of)), ""]
+    lines = [f"# {of.name}", "", to_markdown(as_table(of))]
     for table in tables_of(of.name):
-        lines += [f"## {table.title}", "", *in_markdown(table), ""]
+        lines += [f"## {table.title}", "", to_markdown(table)]
         lines += [*(f"- {note}" for note in table.notes), ""] if table.notes else []
     return "\n".join(lines)
-
-
-def in_markdown(table: Table) -> Iterator[str]:
-    """A table of words and of numbers."""
-    yield f"| {' | '.join(column.name for column in table.columns)} |"
-    yield "|" + " --- |" * len(table.columns)
-    yield from (f"| {' | '.join(cell(shown(each)) for each in row)} |" for row in table.rows)
-
-
-def shown(value: Cell) -> str:
-    """A cell's value with its own decimals; nothing for None."""
-    return f"{value.value:.{value.decimals}f}" if isinstance(value, Number) else "" if value is None else str(value)
-
-
-def cell(text: str) -> str:
-    """Text as a cell of a table has it."""
-    return text.replace("|", "\\|")

@@ -26,7 +26,7 @@ from toolkit.registry.published.claims import Claim
 from toolkit.studies.reproduce.compared_cells import Compared, claims_csv, claims_of, compared, to_csv
 from toolkit.studies.reproduce.row_files import RowFiles
 from toolkit.studies.reproduce.row_prompts import as_recorded
-from toolkit.studies.reproduce.table_rows import AGREEMENT, UNION, Row, Tables, needed, tables_of
+from toolkit.studies.reproduce.table_rows import AGREEMENT, Row, Tables, needed, tables_of
 
 COMPARISON, CLAIMS, PAGE = "comparison.csv", "claims.csv", "comparison.html"
 
@@ -131,20 +131,15 @@ class Reproduction:
         """The scores of a row; its labels are made where they are not there, with an executor alone."""
         from toolkit.studies.reproduce.row_scores import scores_of
 
-        runs = self._scored_runs(row)
+        runs = self.files.scored(row)
+        if row.part.scores == AGREEMENT:
+            self.files.write_labelled(row.part)
         labels = self.files.labels(row, runs)
         if labels and executor:
             failures: list[Failure] = []
             if not make_run(labels, failures, executor):
                 raise failures[0].error
         return scores_of(self.files, row, runs, labels.path if labels else None)
-
-    def _scored_runs(self, row: Row) -> list[Path]:
-        if row.part.scores == AGREEMENT:
-            return [self.files.labelled(row.part)]
-        if row.part.scores != UNION:
-            return [self.files.path(row)]
-        return [self.files.path(each) for each in self.tables.rows if each.part.name == row.part.of]
 
     def _made_before(self) -> Iterator[Row]:
         """Rows that nobody asked for now, and whose files are there with their records: they are compared, too."""

@@ -43,7 +43,8 @@ def _runs(files: RowFiles, row: Row) -> Iterator[list[object]]:
     run = _place(files, files.path(row))
     if part.how == DIVERSIFY:
         lam, constant = files.mmr(row)
-        source, index = _run_of(files, row), _given("--index", part.search.get("index", ""))
+        source = _place(files, files.path(files.tables.row(f"{part.of}/{own}")))
+        index = _given("--index", part.search.get("index", ""))
         how = ["--lam", f"{lam:g}", "--scale", constant]
         yield ["diversify", source, "--topics", part.topics, *index, *how, "--output", run, "--tag", own]
         return
@@ -79,10 +80,8 @@ def _labels(files: RowFiles, row: Row) -> Iterator[list[object]]:
     if not part.judge and row.system.kind != "judge":
         return
     labels = _place(files, files.qrels_path(row))
-    if part.scores == AGREEMENT:
-        runs, name, depth = [_place(files, files.labelled_path(part))], row.system.name, files.labelled_depth
-    else:
-        runs, name, depth = _scored(files, row), part.judge["name"], part.judge["depth"]
+    runs = [_place(files, path) for path in files.scored(row)]
+    name, depth = part.judge.get("name", row.system.name), part.judge.get("depth", files.labelled_depth)
     index = _given("--index", str(part.search.get("index", "")))
     how = [*_given("--recipe", "" if part.judge else row.recipe), *_prompts(files, row, name)]
     yield ["judge", *runs, "--judge", name, *how, "--topics", part.topics, *index, "--depth", depth, "--output", labels]
@@ -91,7 +90,7 @@ def _labels(files: RowFiles, row: Row) -> Iterator[list[object]]:
 def _scores(files: RowFiles, row: Row) -> Iterator[list[object]]:
     part = row.part
     labels = _given("--qrels", _place(files, files.qrels_path(row)) if part.judge else "")
-    runs = _scored(files, row)
+    runs = [_place(files, path) for path in files.scored(row)]
     if part.scores in (COVERAGE, UNION):
         yield ["analyze", "coverage", *runs, "--benchmark", part.topics, *labels, "--depth", part.judge["depth"]]
     elif part.scores == OVERLAP:
@@ -105,17 +104,6 @@ def _scores(files: RowFiles, row: Row) -> Iterator[list[object]]:
         yield ["analyze", "stance", *runs, "--benchmark", part.topics, *labels, *stances]
     elif part.scores != AGREEMENT:
         yield ["evaluate", *runs, "--benchmark", part.topics, *labels, "-m", *measures_of(files.tables.paper)]
-
-
-def _scored(files: RowFiles, row: Row) -> list[str]:
-    """The runs that a row scores."""
-    if row.part.scores == UNION:
-        return [_place(files, files.path(each)) for each in files.tables.rows if each.part.name == row.part.of]
-    return [_place(files, files.path(row))]
-
-
-def _run_of(files: RowFiles, row: Row) -> str:
-    return _place(files, files.path(files.tables.row(f"{row.part.of}/{row.system.name}")))
 
 
 def _index(files: RowFiles, row: Row) -> str:

@@ -22,7 +22,7 @@ from toolkit.jobs.planned_runs import PlannedRun, tandem_version, why_unlike
 from toolkit.registry.published.paper_tables import cells, is_of
 from toolkit.retrieval.index.index_types import LUCENE
 from toolkit.retrieval.steps import given_topics
-from toolkit.studies.reproduce.table_rows import DIVERSIFY, EXPAND, STANCE, Part, Row, Tables, has_candidates
+from toolkit.studies.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, STANCE, UNION, Part, Row, Tables, has_candidates
 
 if TYPE_CHECKING:
     from toolkit.jobs.file_job import Job
@@ -60,6 +60,14 @@ class RowFiles:
         """A judge's labels of a row: its own, or those of the runs whose stances it counts."""
         part = row.part.of if row.part.scores == STANCE else row.part.name
         return self.output / part / f"{row.system.name}.qrels"
+
+    def scored(self, row: Row) -> list[Path]:
+        """The runs that a row scores: its own, all that a union is of, or what people labelled."""
+        if row.part.scores == AGREEMENT:
+            return [self.labelled_path(row.part)]
+        if row.part.scores != UNION:
+            return [self.path(row)]
+        return [self.path(each) for each in self.tables.rows if each.part.name == row.part.of]
 
     @property
     def stances_path(self) -> Path:
@@ -272,13 +280,8 @@ class RowFiles:
         """Where that run lies."""
         return self.output / part.name / LABELLED
 
-    def labelled(self, part: Part) -> Path:
+    def write_labelled(self, part: Part) -> None:
         """A run of the documents that people labelled for each question, which is what judges are compared on."""
-        path = self.labelled_path(part)
-        write_run(self._labelled_run(part), path, tag="labelled")
-        return path
-
-    def _labelled_run(self, part: Part) -> Run:
         selection = find(part.topics)
         [qrels] = [load(selection.benchmark).qrels(group) for group in selection.groups]
         documents: dict[str, dict[str, float]] = {}
@@ -288,7 +291,7 @@ class RowFiles:
             query_id: {doc_id: float(len(found) - place) for place, doc_id in enumerate(found)}
             for query_id, found in documents.items()
         }
-        return Run.from_dict(ranked)
+        write_run(Run.from_dict(ranked), self.labelled_path(part), tag="labelled")
 
 
 def _prompt(row: Row, system: str) -> dict[str, str]:
