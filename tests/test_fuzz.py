@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as given_
 from hypothesis import strategies as st
 
-from toolkit.core.system.resources import shipped
+from toolkit.core.system.files import shipped
 from toolkit.files.formats.vectors import VectorStore
 from toolkit.registry.loader import FOLDER
 

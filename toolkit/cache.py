@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import TEMPORARY, remove_left
-from toolkit.core.system.home import home
+from toolkit.core.system.files import TEMPORARY, home, remove_left
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.options import dry_run_option, table_options
 from toolkit.parsers import command, main, subcommands

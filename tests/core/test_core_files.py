@@ -8,10 +8,9 @@ import sys
 import pytest
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system import resources as shipped_module
-from toolkit.core.system.files import atomic_path, open_input, open_output
+from toolkit.core.system import files as shipped_module
+from toolkit.core.system.files import atomic_path, open_input, open_output, shipped
 from toolkit.core.system.progress import progress, tell
-from toolkit.core.system.resources import shipped
 
 
 @pytest.mark.parametrize("name", ["run.txt", "run.txt.gz", "run.txt.zst"])

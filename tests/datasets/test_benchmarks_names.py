@@ -111,7 +111,7 @@ def test_every_pyserini_name_leads_to_queries_of_ir_datasets():
 def test_an_ir_datasets_id_is_a_collection_with_one_group(monkeypatch):
     import ir_datasets
 
-    from toolkit.datasets.registered.ir_datasets_adapter import IrDataset
+    from toolkit.datasets.ir_datasets_adapter import IrDataset
 
     # a real handler of ir_datasets that needs no download: one of ours
     collection = IrDataset("infosearch-mini/audience/ins", ir_datasets.load("infosearch-mini/audience/ins"))
@@ -123,7 +123,7 @@ def test_an_ir_datasets_id_is_a_collection_with_one_group(monkeypatch):
 
 
 def test_narratives_are_those_of_collections_whose_topics_have_some():
-    from toolkit.datasets.registered.ir_datasets_adapter import IrDataset
+    from toolkit.datasets.ir_datasets_adapter import IrDataset
 
     class Trec:
         kind = namedtuple("TrecQuery", "query_id title description narrative")
@@ -145,7 +145,7 @@ def test_narratives_are_those_of_collections_whose_topics_have_some():
 
 
 def test_what_ir_datasets_cannot_download_is_one_error():
-    from toolkit.datasets.registered.ir_datasets_adapter import IrDataset
+    from toolkit.datasets.ir_datasets_adapter import IrDataset
 
     class Offline:
         def has(self, what):

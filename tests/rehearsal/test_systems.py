@@ -11,7 +11,7 @@ from trained_tokenizers import trained
 import tandem_ir
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.files.formats import read_run
 
 TOPICS, QUESTIONS = "infosearch-mini-language-ins", "berds-mini-dev"

@@ -29,4 +29,4 @@ __all__ = [
 ]
 
 # ir_datasets takes 0.8 s, which `--help` and BM25 do not need
-when_imported("ir_datasets", lambda: import_module("toolkit.datasets.registered.registration").register())
+when_imported("ir_datasets", lambda: import_module("toolkit.datasets.ir_datasets_registration").register())

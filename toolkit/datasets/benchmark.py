@@ -15,7 +15,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import local_copies
 from toolkit.datasets.group_data import Group, Part, part_name

@@ -15,8 +15,8 @@ from toolkit.core.system.progress import say
 from toolkit.core.topics import Topic
 from toolkit.datasets.benchmark import Benchmark, Collection, load, present_groups
 from toolkit.datasets.group_data import part_name
+from toolkit.datasets.ir_datasets_adapter import open_ir_dataset
 from toolkit.datasets.own import folder_and_part
-from toolkit.datasets.registered.ir_datasets_adapter import open_ir_dataset
 from toolkit.files.formats import read_topics
 from toolkit.registry.loader import did_you_mean
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, library
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.progress import say
 from toolkit.core.system.python_names import PYTHON
 from toolkit.files.store import reason

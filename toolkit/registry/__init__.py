@@ -12,41 +12,11 @@ from typing import Any
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, MeasureSpec, RegressionSpec, SystemSpec
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import read_json, read_yaml
-from toolkit.registry.choice import choose_system
-from toolkit.registry.loader import (
-    FOLDER,
-    Unread,
-    entries,
-    known_modes,
-    look_up,
-    modes_of,
-    refuse_taken,
-    to_spec,
-    unnamed_modes,
-)
-
-__all__ = [
-    "benchmark",
-    "benchmarks",
-    "choose_system",
-    "evidence",
-    "index",
-    "index_aliases",
-    "indexes",
-    "known_modes",
-    "measure",
-    "measures",
-    "modes_of",
-    "pyserini_topics",
-    "regression",
-    "regressions",
-    "system",
-    "systems",
-    "unnamed_modes",
-    "unread",
-    "warn_unread",
-    "with_evidence",
-]
+from toolkit.registry.choice import choose_system as choose_system
+from toolkit.registry.loader import FOLDER, Unread, entries, look_up, refuse_taken, to_spec
+from toolkit.registry.loader import known_modes as known_modes
+from toolkit.registry.loader import modes_of as modes_of
+from toolkit.registry.loader import unnamed_modes as unnamed_modes
 
 SPECS = {"benchmarks": BenchmarkSpec, "systems": SystemSpec, "indexes": IndexSpec, "regressions": RegressionSpec}
 

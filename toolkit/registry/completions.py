@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.yaml_json import read_json, read_yaml
 
 SHIPPED = Path(__file__).parent

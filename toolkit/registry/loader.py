@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.core.system.files import AS_FILES, as_one, file_word
-from toolkit.core.system.home import home
+from toolkit.core.system.files import AS_FILES, as_one, file_word, home
 from toolkit.core.system.yaml_json import read_yaml
 
 if TYPE_CHECKING:  # it loads numpy, which completing a line does without

@@ -8,7 +8,7 @@ from command import tandem
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.core.system.resources import shipped
+from toolkit.core.system.files import shipped
 from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.files.formats import write_qrels, write_run

@@ -202,7 +202,7 @@ def test_a_collection_of_ir_datasets_is_a_benchmark_too(monkeypatch):
 
     from toolkit import datasets
     from toolkit.datasets import names
-    from toolkit.datasets.registered.ir_datasets_adapter import IrDataset
+    from toolkit.datasets.ir_datasets_adapter import IrDataset
 
     # a real handler of ir_datasets that needs no download: one of ours, taken for another's
     collection = IrDataset("theirs", ir_datasets.load("infosearch-mini/audience/ins"))

@@ -198,7 +198,7 @@ def test_ir_datasets_downloads_go_the_same_way(monkeypatch, capfd, proxy):
     import ir_datasets
     from ir_datasets.util.download import RequestsDownload
 
-    from toolkit.datasets.registered.ir_datasets_adapter import open_ir_dataset
+    from toolkit.datasets.ir_datasets_adapter import open_ir_dataset
 
     monkeypatch.setattr(ir_datasets.lazy_libs, "requests", ir_datasets.lazy_libs.requests)
     open_ir_dataset.cache_clear()

@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import shown_measure
-from toolkit.core.system.resources import shipped
+from toolkit.core.system.files import shipped
 from toolkit.reporting.diff.compare_runs import diff, load, page
 from toolkit.reporting.diff.diff_output import summaries
 

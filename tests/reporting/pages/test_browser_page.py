@@ -22,11 +22,11 @@ from toolkit.core.documents import Doc
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.core.system.resources import shipped
+from toolkit.core.system.files import shipped
 from toolkit.core.topics import Topic
 from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.reporting.diff.compare_runs import load, page
-from toolkit.reporting.pages import Browsed, Question, browse, browsers, render
+from toolkit.reporting.pages import Browsed, Frame, Question, browse, browsers, render
 from toolkit.reporting.pages import page as frame_of
 
 MODES = ("ori", "ins", "rev")
@@ -458,6 +458,12 @@ def test_a_page_of_sixteen_hundred_queries_stays_under_eight_megabytes():
     text = render(large(6392), title="a and b")
     assert len(text.encode()) < 8e6
     assert '"characters":300,"notes":[]' in text
+
+
+def test_a_page_of_a_site_has_the_links_of_the_site():
+    frame = Frame((("All results", "../index.html"),), "../assets", "tandem report --site .")
+    page = render(Browsed(("a",), (("nDCG@10", ""),), [], [], []), title="a", frame=frame)
+    assert '<a href="../index.html">All results</a>' in page
 
 
 def test_texts_are_shortened_where_a_page_would_be_too_large_and_the_page_says_so(monkeypatch):

@@ -10,7 +10,7 @@ from command import tandem
 import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.core.system.resources import shipped
+from toolkit.core.system.files import shipped
 from toolkit.core.topics import Topic
 from toolkit.datasets import load, resolve_topics
 from toolkit.files.formats import read_run, write_run

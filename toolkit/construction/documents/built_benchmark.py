@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.construction.items import Item
 from toolkit.construction.queries.dimensions import Condition
-from toolkit.construction.records.item_history import BuiltSteps
+from toolkit.construction.step_files import BuiltSteps
+from toolkit.construction.steps import Item
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
@@ -68,11 +68,6 @@ def write_benchmark(
     description = {"description": f"built by tandem build, kind {build.config.kind}"}
     named = {"name": build.to.resolve().name, "place": build.to}
     new_folder(folder, content, modes, measures=measures, more={**description, **source, **more}, **named)
-    write_provenance(folder, made)
-
-
-def write_provenance(folder: Path, made: Mapping[str, Iterable[Mapping[str, str]]]) -> None:
-    """Write who made each query and document. made: id -> what `BuiltSteps.made` has of the items that it is made of."""
     with open_output(folder / PROVENANCE) as out:
         for name, rows in made.items():
             out.write((json.dumps({"id": name, "made": list(rows)}, ensure_ascii=False) + "\n").encode())
@@ -130,11 +125,6 @@ def documents(items: Iterable[Item]) -> list[Doc]:
 def doc_of(document: Document) -> Doc:
     """A document of an item."""
     return Doc(document["id"], document.get("title", ""), document["text"])
-
-
-def entry_of(doc: Doc) -> dict[str, str]:
-    """A document as an item holds it."""
-    return {"id": doc.doc_id, **({"title": doc.title} if doc.title else {}), "text": doc.text}
 
 
 def written_entry(core: str, text: str, made: Mapping[str, str], step: str) -> dict[str, Any]:

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from toolkit.construction.answer_forms import read_instructed_query, read_instruction, read_keywords
-from toolkit.construction.documents.built_benchmark import doc_of, entry_of
-from toolkit.construction.items import Item
+from toolkit.construction.documents.built_benchmark import doc_of
 from toolkit.construction.queries.dimensions import (
     DIMENSIONS,
     PROPOSED,
@@ -36,10 +35,11 @@ from toolkit.construction.queries.dimensions import (
     load_dimensions,
 )
 from toolkit.construction.queries.seeds import Seeds
-from toolkit.construction.steps import UNREADABLE, Step
+from toolkit.construction.steps import UNREADABLE, Item, Step
 from toolkit.construction.tools import Tools
 from toolkit.core.documents import Doc
 from toolkit.core.system.yaml_json import read_yaml
+from toolkit.datasets.own.own_new import entry_of
 from toolkit.models.lucene.okapi import stop_words
 from toolkit.registry import FOLDER
 from toolkit.retrieval.search.rules import understand
@@ -211,7 +211,7 @@ class Instructions(Step):
         """See `Step`."""
         styles = self.styles or _styles()
         rows = {
-            item.id: slots_of(item, "query", "demand") | {"style": styles[_lot(item.id, len(styles))]}
+            item.id: item.only("query", "demand") | {"style": styles[_lot(item.id, len(styles))]}
             for item in items
             if "wording" not in item.fields
         }
@@ -232,7 +232,7 @@ class Reversal(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
-        rows = {item.id: slots_of(item, "query", "instruction", "demand") for item in items if "wording" not in item.fields}
+        rows = {item.id: item.only("query", "instruction", "demand") for item in items if "wording" not in item.fields}
         yield from _worded(items, rows, self, tools, read_instruction, "reversed", "reversed")
 
 
@@ -276,11 +276,6 @@ def misread(item: Item, field: str) -> str:
     if restriction.excluded is (field == "reversed"):
         return ""
     return "the reversed instruction asks for the same" if field == "reversed" else "the instruction asks for the opposite"
-
-
-def slots_of(item: Item, *names: str) -> dict[str, str]:
-    """Slots of a prompt that are fields of an item."""
-    return {name: item.fields[name] for name in names}
 
 
 @cache

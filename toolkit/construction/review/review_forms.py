@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.loader import FOLDER, did_you_mean, to_spec
 

@@ -3,7 +3,7 @@
 And documents of a local copy, which are read when they are asked for.
 """
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.datasets.copies.data_files import Record, read_table
 
 Known = Container[str] | None  # the document ids that there are; None where nobody asks
@@ -144,19 +144,27 @@ def unchanged(folder: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class StoredDocs(Sequence[Doc]):
-    """The documents of a local copy, read when they are asked for: topics and judgments need not wait for a corpus."""
+class LazyDocs(Sequence[Doc]):
+    """Documents that are read when they are asked for: topics and judgments need not wait for a corpus."""
 
-    folder: Path
-    table: str
+    read: Callable[[], list[Doc]]
 
     @cached_property
     def _docs(self) -> list[Doc]:
-        with unchanged(self.folder):
-            return list(documents(self.folder, self.table, []).values())
+        return self.read()
 
     def __len__(self) -> int:
         return len(self._docs)
 
     def __getitem__(self, place: int | slice) -> Doc | list[Doc]:
         return self._docs[place]
+
+
+def stored_docs(folder: Path, table: str) -> LazyDocs:
+    """The documents of a local copy."""
+
+    def read() -> list[Doc]:
+        with unchanged(folder):
+            return list(documents(folder, table, []).values())
+
+    return LazyDocs(read)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.resources import shipped
+from toolkit.core.system.files import shipped
 from toolkit.core.tables.aligned_table import Column, Table
 from toolkit.datasets.benchmark import Benchmark
 from toolkit.datasets.copies import local_copies

@@ -1,4 +1,4 @@
-"""Published layouts: a module for each, named in a registry entry's `layout`; one line here makes it known.
+"""Published layouts: a module of this folder for each, named in a registry entry's `layout`.
 
 A module has
 
@@ -19,24 +19,13 @@ and, where the layout has something of the kind,
 """
 
 from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 
 from toolkit.core.errors import ToolkitError
 from toolkit.datasets.minis import MINIS
 
-LAYOUTS = (
-    "berds",
-    "bright_pro",
-    "csfcube",
-    "excluir",
-    "folder",
-    "followir",
-    "ifir",
-    "infosearch",
-    "instructir",
-    "multiconir",
-    "nevir",
-)
+LAYOUTS = tuple(sorted(module.name for module in iter_modules(__path__)))
 
 
 def layout_of(layout: str, name: str = "") -> ModuleType:

@@ -19,7 +19,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import Record, has_table, repository_folder
-from toolkit.datasets.copies.row_values import StoredDocs
+from toolkit.datasets.copies.row_values import stored_docs
 from toolkit.datasets.group_data import Group, Part
 
 NEEDED = ("name", "repository", "revision", "subset")
@@ -65,7 +65,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
 
 def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     """The same without a look at the documents, which are read when they are asked for."""
-    return _part(folder, group, None, StoredDocs(folder, _table("documents", group)), [])
+    return _part(folder, group, None, stored_docs(folder, _table("documents", group)), [])
 
 
 def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Doc], problems: list[str]) -> Part:

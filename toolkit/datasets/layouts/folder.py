@@ -4,9 +4,7 @@ Which files there are, and what may be in them: `benchmarks.own.own_folder`. Not
 asked for.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 
 from toolkit.core.documents import Doc
@@ -14,6 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
+from toolkit.datasets.copies.row_values import LazyDocs
 from toolkit.datasets.group_data import Group, Part
 from toolkit.datasets.own.own_folder import open_folder
 from toolkit.datasets.own.remarks import CHECK
@@ -49,26 +48,12 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     judged: dict[str, Qrels] = {} if qrels is None else {mode: qrels.select(of_mode) for mode, of_mode in ids.items()}
     ranked: dict[str, Run] = {} if candidates is None else {mode: candidates.select(of_mode) for mode, of_mode in ids.items()}
     lacks = {"qrels": f"write qrels.MODE.txt in {folder}", "documents": f"write corpus.jsonl in {folder}, or name an --index"}
-    docs = OwnDocs(folder, own.corpora[name]) if name in own.corpora else None
+    docs = LazyDocs(partial(_own_docs, folder, own.corpora[name])) if name in own.corpora else None
     return Part(name, topics, judged, docs, ranked, lacks=lacks)
 
 
-@dataclass(frozen=True)
-class OwnDocs(Sequence[Doc]):
-    """The documents of a file, read when they are asked for."""
-
-    folder: Path
-    path: Path
-
-    @cached_property
-    def _docs(self) -> list[Doc]:
-        try:
-            return list(corpus_from_files(self.path).documents())
-        except ToolkitError as error:
-            raise ToolkitError(error.message, f"`{CHECK} {self.folder}` says everything that is wrong") from error
-
-    def __len__(self) -> int:
-        return len(self._docs)
-
-    def __getitem__(self, place: int | slice) -> Doc | list[Doc]:
-        return self._docs[place]
+def _own_docs(folder: Path, path: Path) -> list[Doc]:
+    try:
+        return list(corpus_from_files(path).documents())
+    except ToolkitError as error:
+        raise ToolkitError(error.message, f"`{CHECK} {folder}` says everything that is wrong") from error

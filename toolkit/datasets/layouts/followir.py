@@ -25,7 +25,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import TABLES, has_table, read_table, repository_folder
-from toolkit.datasets.copies.row_values import StoredDocs
+from toolkit.datasets.copies.row_values import stored_docs
 from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels, part_name
 
 NEEDED = ("name", "repository", "revision", "language")
@@ -95,7 +95,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
 
 def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     """The same without a look at the documents, which are read when they are asked for."""
-    return _part(folder, group, None, StoredDocs(folder, _table(group, "corpus")), [])
+    return _part(folder, group, None, stored_docs(folder, _table(group, "corpus")), [])
 
 
 def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Doc], problems: list[str]) -> Part:

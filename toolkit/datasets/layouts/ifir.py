@@ -34,7 +34,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import Record, has_table, read_table, repository_folder
-from toolkit.datasets.copies.row_values import StoredDocs
+from toolkit.datasets.copies.row_values import stored_docs
 from toolkit.datasets.group_data import Group, Part, as_qrels
 
 NEEDED = ("name", "repository", "revision", "subset")
@@ -104,7 +104,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
 
 def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     """The same without a look at the documents, which are read when they are asked for."""
-    return _part(folder, group, None, StoredDocs(folder, _corpus(folder, group)), [])
+    return _part(folder, group, None, stored_docs(folder, _corpus(folder, group)), [])
 
 
 def _corpus(folder: Path, group: Group) -> str:

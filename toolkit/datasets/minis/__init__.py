@@ -12,7 +12,7 @@ from typing import Any
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.resources import corpora
+from toolkit.core.system.files import corpora
 from toolkit.core.system.yaml_json import read_yaml
 
 # layout -> module

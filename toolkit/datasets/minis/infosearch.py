@@ -7,7 +7,7 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.core.system.resources import corpora
+from toolkit.core.system.files import corpora
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.datasets.group_data import Group, Part, Row, assemble
 from toolkit.datasets.minis import check_numbers, lacking, refuse_twice

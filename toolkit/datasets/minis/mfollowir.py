@@ -8,7 +8,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.modes import join_mode
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.core.system.resources import corpora
+from toolkit.core.system.files import corpora
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.topics import Topic
 from toolkit.datasets.group_data import Group, Part, as_candidates, part_name

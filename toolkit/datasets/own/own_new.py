@@ -16,8 +16,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.core.system.files import open_output, write_text
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home, open_output, write_text
 from toolkit.core.system.lazy_names import yaml
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies.data_files import read_table
@@ -115,7 +114,7 @@ def new_folder(
         raise ToolkitError(f"{folder} has {taken[0]} already", "name a folder that holds no benchmark yet")
     folder.mkdir(parents=True, exist_ok=True)
     for file, docs in corpora.items():
-        _write(folder / file, (_json(_document(doc)) for doc in docs))
+        _write(folder / file, (_json(entry_of(doc)) for doc in docs))
     for group, each in content.topics.items():
         write_topics(each, folder / f"topics.{group}.jsonl", "jsonl")
     if not content.topics:
@@ -264,7 +263,8 @@ def _named(row: Mapping[str, Any], names: Sequence[str], name: str) -> dict[str,
     return {name: str(row[given]), **rest}
 
 
-def _document(doc: Doc) -> dict[str, str]:
+def entry_of(doc: Doc) -> dict[str, str]:
+    """A document as a line of JSON or an item holds it."""
     return {"id": doc.doc_id, **({"title": doc.title} if doc.title else {}), "text": doc.text}
 
 

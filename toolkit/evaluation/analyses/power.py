@@ -16,7 +16,7 @@ from statistics import median
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import PAIRED, SIGNIFICANT
-from toolkit.core.system.resources import shipped
+from toolkit.core.system.files import shipped
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets import find
 from toolkit.evaluation.comparison.intervals import of_group

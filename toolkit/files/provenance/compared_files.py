@@ -10,8 +10,7 @@ from pathlib import Path
 from threading import Thread
 
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.system.files import atomic_path
-from toolkit.core.system.home import home
+from toolkit.core.system.files import atomic_path, home
 from toolkit.files.formats.indexes import read_index_record, verify_files
 from toolkit.files.store import fetched_files
 from toolkit.files.texts.per_query_corpus import has_questions, read_questions

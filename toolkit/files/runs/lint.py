@@ -12,8 +12,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import pyarrow
 from toolkit.core.tables.columns import Ids, to_arrow
-from toolkit.files.runs.problems import Problem, Problems, by_line
-from toolkit.files.runs.run_checks import FLOAT32_MAX
+from toolkit.files.runs.problems import FLOAT32_MAX, Problem, Problems, by_line
 from toolkit.files.texts.lines import Place, columns, is_text, read_bytes, text_problems, without_marks
 from toolkit.files.texts.parse import parse_plain, plain_ranks
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.files.runs.run_checks import checked
+from toolkit.files.runs.problems import checked
 
 SUFFIXES = (".pickle", ".pkl")
 MOST = 1 << 28  # bytes, decompressed: 10,000 queries with 1,000 documents each have 140 to 210 million

@@ -1,4 +1,4 @@
-"""What can be wrong with a file: stable codes, and the one error that names all problems of a file."""
+"""What can be wrong with a file: stable codes, and the one error that names all problems of a file; what every run must be."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,10 +6,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
 from toolkit.core.system.yaml_json import read_yaml
 
 MOST = 100_000  # problems of a code
+FLOAT32_MAX = 3.4028234663852886e38
 
 
 class Code(NamedTuple):
@@ -95,3 +99,27 @@ def found(problems: int, warnings: int) -> str:
     """`2 problems, no warnings`"""
     numbers = ((problems, "problem"), (warnings, "warning"))
     return ", ".join(f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}" for number, noun in numbers)
+
+
+def checked(run: Run) -> Run:
+    """The run. Raises ToolkitError for a score that is not finite and for a document twice in a query."""
+    check_scores(run)
+    if run.documents.comes_twice(run.queries):
+        raise ToolkitError(f"{_place(run)}a query has the same document twice", codes()["R004"].hint)
+    return run
+
+
+def check_scores(run: Run) -> None:
+    """Raise ToolkitError for the first score that is not finite."""
+    fine = np.abs(run.scores) <= FLOAT32_MAX  # NaN is never below
+    if not fine.all():
+        line = int(np.argmin(fine))
+        query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
+        raise ToolkitError(
+            f"{_place(run)}score {run.scores[line]} of document {doc_id} in query {query_id} is not a finite number",
+            codes()["R003"].hint,
+        )
+
+
+def _place(run: Run) -> str:
+    return f"{run.source}: " if run.source else ""

@@ -15,8 +15,7 @@ from toolkit.core.system.files import open_input, open_output
 from toolkit.core.system.lazy_names import compute, pyarrow
 from toolkit.core.tables.columns import split_lines, to_arrow, to_numpy
 from toolkit.files.runs.lint import is_score, run_from_lines, scan_run
-from toolkit.files.runs.problems import by_line, refuse
-from toolkit.files.runs.run_checks import check_scores
+from toolkit.files.runs.problems import by_line, check_scores, refuse
 from toolkit.files.texts.lines import check_ids, first_lines, is_text, text_problems, without_marks
 from toolkit.files.texts.parse import parse_plain
 

@@ -1,6 +1,6 @@
 """What Tandem stores on this machine: its home, locks between processes, checked downloads, safe unpacking."""
 
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.files.store.archives import unpack
 from toolkit.files.store.bounded_http import reason, without_secrets
 from toolkit.files.store.download import check_room, download, fetch_index, fetched_files, index_folder, shown, with_mirror

@@ -4,8 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import sha256_of
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home, sha256_of
 from toolkit.files.store.keyed_cache import KeyedCache
 
 DIGESTS = "tandem.sha256"  # in a folder: what its files were when they came

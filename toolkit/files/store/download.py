@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.lazy_names import requests
 from toolkit.core.system.progress import progress, say
 from toolkit.files.store.archives import unpack

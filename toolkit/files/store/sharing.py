@@ -10,8 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import lock_file, temporary_folder, umask
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home, lock_file, temporary_folder, umask
 from toolkit.core.system.progress import say
 
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)

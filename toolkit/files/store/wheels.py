@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.progress import say
 from toolkit.files.store.archives import unpack
 from toolkit.files.store.digests import file_sha256

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -58,13 +58,6 @@ class Batch:
     ids: Sequence[str] = ()
 
 
-class Digest(Protocol):
-    """What takes bytes, such as hashlib.sha256()."""
-
-    def update(self, data: bytes, /) -> None:
-        """Take these bytes."""
-
-
 class _Broken(ValueError):
     """What is wrong with a document."""
 
@@ -80,7 +73,7 @@ def corpus_files(path: str | Path) -> list[Path]:
     return files
 
 
-def read_corpus(path: str | Path, digest: Digest | None = None) -> Iterator[Batch]:
+def read_corpus(path: str | Path, digest: Any = None) -> Iterator[Batch]:
     """The documents of a file, in its order, some thousand at a time.
 
     JSONL has `id` or `_id`, and `contents`, or `text` with a `title` or without. TSV has id and text, or id, title and
@@ -88,7 +81,7 @@ def read_corpus(path: str | Path, digest: Digest | None = None) -> Iterator[Batc
     Which of them it is shows in its first characters; `.gz` and `.zst` are decompressed. JSONL and named columns may have
     the question whose corpus a document belongs to (`query_id` or `question_id`), and JSONL `html` in place of a text.
 
-    digest  is given the bytes of the file, decompressed
+    digest  is given the bytes of the file, decompressed: of hashlib, or None
 
     Raises ToolkitError where the file is missing, or compressed data break off.
     """
@@ -111,7 +104,7 @@ def read_corpus(path: str | Path, digest: Digest | None = None) -> Iterator[Batc
             ) from error
 
 
-def _json_batches(file: BinaryIO, digest: Digest | None) -> Iterator[Batch]:
+def _json_batches(file: BinaryIO, digest: Any) -> Iterator[Batch]:
     """Blocks of whole lines: one that arrow finds nothing wrong with is not looked at line by line."""
     line = 1
     while block := file.read(BLOCK) + file.readline():
@@ -155,7 +148,7 @@ def ready_ids(block: bytes) -> list[str]:
 Lines = Iterator[tuple[int, str]]
 
 
-def _decoded(file: Iterable[bytes], digest: Digest | None, first: int = 1) -> Lines:
+def _decoded(file: Iterable[bytes], digest: Any, first: int = 1) -> Lines:
     """Each line that is not blank, with its number; what is no UTF-8 stays visible as a lone surrogate."""
     for number, line in enumerate(file, first):
         if digest is not None:

@@ -12,7 +12,7 @@ from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import compute, pyarrow
 from toolkit.core.system.progress import say
 from toolkit.core.tables.columns import encode
-from toolkit.files.runs.run_checks import checked
+from toolkit.files.runs.problems import checked
 
 # best first: PyTerrier's `docid` is a number of its index, beside `docno`
 NAMES = {

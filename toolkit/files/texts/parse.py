@@ -12,7 +12,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import pyarrow
 from toolkit.core.tables.columns import Ids, decode_dictionary, to_arrow, to_numpy
-from toolkit.files.runs.run_checks import FLOAT32_MAX
+from toolkit.files.runs.problems import FLOAT32_MAX
 from toolkit.files.texts.lines import without_marks
 
 BLOCK = 1 << 21  # bytes parsed by one thread at a time

