@@ -14,11 +14,10 @@ _load, _names = lazy_names(
     __name__,
     {
         "definitions": ("MEASURES", "parse", "parse_all"),
-        "toolkit.metrics.families.diagnostics": ("Findings", "findings"),
+        "toolkit.metrics.families.diagnostics": ("Findings", "describe", "findings", "notes"),
         "evaluation": ("MeasureValues", "evaluate"),
         "explanation": ("Explanation", "explain"),
         "toolkit.metrics.families.join": ("Positions", "positions"),
-        "toolkit.metrics.families.messages": ("describe", "notes"),
         "toolkit.metrics.families.paired": ("per",),
     },
 )

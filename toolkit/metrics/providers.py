@@ -52,7 +52,7 @@ class TandemEvaluator(providers.Evaluator):
     def iter_calc(self, run) -> Iterator[Metric]:
         """The values of the measures, query by query."""
         from toolkit.metrics.compute import Joined, compute
-        from toolkit.metrics.families.messages import without_group
+        from toolkit.metrics.families.diagnostics import without_group
 
         joined = Joined(as_run(run), self.qrels)
         grouped = [measure.NAME for measure in self.measures if registry.measure(measure.NAME).over == "group"]

@@ -10,8 +10,7 @@ from toolkit.core.notes import MISLEADS, ROUTINE, Note, weighed, weight_of
 from toolkit.core.runs import Run
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.evaluation.scores.subtopics import unlined_note
-from toolkit.metrics.families.diagnostics import Findings, findings
-from toolkit.metrics.families.messages import describe
+from toolkit.metrics.families.diagnostics import Findings, describe, findings
 
 
 def run_findings(runs: Sequence[Run], judgments: Judgments) -> dict[str, Findings]:

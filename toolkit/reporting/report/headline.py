@@ -14,6 +14,7 @@ from toolkit.core.scores import SIGNIFICANT, Change, in_mode, shown_measure
 from toolkit.evaluation.comparison.comparison import changes_of, overall_group
 from toolkit.evaluation.comparison.references import BLIND, RANDOM, blind
 from toolkit.evaluation.scores.core_queries import core_queries
+from toolkit.evaluation.scores.judgments import Part
 from toolkit.evaluation.scores.paired_values import paired
 from toolkit.evaluation.scores.scoring import INTERVAL, MeasureSet, own_queries
 from toolkit.metrics.evaluation import PAIRED
@@ -271,7 +272,7 @@ def _distrust(model: ReportModel) -> Iterator[str]:
     """What makes the numbers weaker than they look."""
     if text := warning(model):
         yield text
-    cores = {part.group: len(_cores(model, part)) for part in model.judgments.parts}
+    cores = {part.group: len(_cores(part)) for part in model.judgments.parts}
     few = [number for number in cores.values() if number < FEW]
     if few:
         spread = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
@@ -292,7 +293,7 @@ def _distrust(model: ReportModel) -> Iterator[str]:
         yield f"The runs differ in depth ({min(depths)} to {max(depths)}), on which the rank of a missing document depends."
 
 
-def _cores(model: ReportModel, part) -> tuple[str, ...]:
+def _cores(part: Part) -> tuple[str, ...]:
     split = part.qrels.modes.split
     return core_queries(tuple(dict.fromkeys(split(query_id)[0] for query_id in part.qrels.query_ids)), part)[0]
 

@@ -158,6 +158,17 @@ def leader(model: ReportModel) -> list[str]:
     return best_of(known_values(model.runs, key), key.measure)
 
 
+def query_values(runs: Sequence[RunFacts], key: Key) -> tuple[tuple[str, ...], np.ndarray]:
+    """The queries that some run has by a number, and (n, runs) float64 their values, NaN where a run lacks one."""
+    own = [facts.values[key] for facts in runs]
+    query_ids = tuple(dict.fromkeys(query_id for each in own for query_id in each.query_ids))
+    place = {query_id: row for row, query_id in enumerate(query_ids)}
+    values = np.full((len(query_ids), len(own)), np.nan)
+    for column, each in enumerate(own):
+        values[[place[query_id] for query_id in each.query_ids], column] = each.values
+    return query_ids, values
+
+
 def known_values(runs: Iterable[RunFacts], key: Key) -> dict[str, float]:
     """Name -> value, of the runs that have one."""
     values = {facts.name: facts.value(key.measure, key.mode, key.group) for facts in runs}

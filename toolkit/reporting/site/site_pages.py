@@ -224,9 +224,8 @@ def _number(value: float | None, *, signed: bool = False) -> str:
     """As the tables of a report have it; `-` where there is none."""
     if value is None or math.isnan(value):
         return "-"
-    text = f"{value:{'+' if signed else ''}.{DECIMALS}f}"
-    zero = f"{0:.{DECIMALS}f}"
-    return zero if text.lstrip("+-") == zero else text.replace("-", "\u2212")
+    text = f"{value:{'+' * signed}z.{DECIMALS}f}"
+    return text.replace("-", "\u2212") if float(text) else text.removeprefix("+")
 
 
 def _p(change: Change) -> str:

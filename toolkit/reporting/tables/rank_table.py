@@ -13,7 +13,7 @@ from toolkit.evaluation.scores.judgments import Part
 from toolkit.evaluation.scores.scoring import is_ranked
 from toolkit.metrics.inference import Pairs, pairs
 from toolkit.reporting.report.differences import tested_measures
-from toolkit.reporting.report.model import Key, ReportModel, RunFacts
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts, query_values
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,5 @@ def ranking(model: ReportModel, key: Key, runs: tuple[RunFacts, ...]) -> Ranking
 
 def _values(runs: list[RunFacts], part: Part, key: Key) -> tuple[np.ndarray, np.ndarray]:
     """(n, k) values of the queries that some run has, NaN where a run lacks one; and (n,) which core query each is of."""
-    own = [facts.values[Key(part.group, key.measure, key.mode)] for facts in runs]
-    query_ids = tuple(dict.fromkeys(query_id for each in own for query_id in each.query_ids))
-    place = {query_id: row for row, query_id in enumerate(query_ids)}
-    values = np.full((len(query_ids), len(own)), np.nan)
-    for column, each in enumerate(own):
-        values[[place[query_id] for query_id in each.query_ids], column] = each.values
+    query_ids, values = query_values(runs, key._replace(group=part.group))
     return values, core_queries(query_ids, part)[1]

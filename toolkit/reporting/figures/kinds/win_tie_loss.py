@@ -19,7 +19,7 @@ from toolkit.reporting.figures.kinds.baseline_differences import BASELINE
 from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import GREY, run_labels, run_looks, signals
 from toolkit.reporting.report.differences import differences
-from toolkit.reporting.report.model import Key, ReportModel, leading
+from toolkit.reporting.report.model import Key, ReportModel, leading, query_values
 
 MOST, ACROSS = 8, 4  # panels, and those side by side
 WIDTH, HEIGHT = 190, 120  # pixels of a panel
@@ -53,12 +53,7 @@ def cores(model: ReportModel) -> Iterator[Core]:
 
 
 def _cores(model: ReportModel, part: Part) -> Iterator[Core]:
-    found = {facts.name: facts.values[Key(part.group, *leading(model))] for facts in model.runs}
-    query_ids = tuple(dict.fromkeys(query_id for each in found.values() for query_id in each.query_ids))
-    place = {query_id: row for row, query_id in enumerate(query_ids)}
-    values = np.full((len(query_ids), len(found)), np.nan)
-    for column, each in enumerate(found.values()):
-        values[[place[query_id] for query_id in each.query_ids], column] = each.values
+    query_ids, values = query_values(model.runs, Key(part.group, *leading(model)))
     core_ids, of_query = core_queries(query_ids, part)
     # what is over core queries has their ids; a page knows their queries
     queries_of: dict[str, str] = {}
@@ -71,8 +66,8 @@ def _cores(model: ReportModel, part: Part) -> Iterator[Core]:
         query = [query_ids[row] for row in np.flatnonzero(of_query == code)][int(np.argmax(spread))]
         query = queries_of.get(core, query) if query == core else query
         means = {
-            name: float(own[here, run].mean())
-            for run, (name, here) in enumerate(zip(found, known.T, strict=True))
+            facts.name: float(own[here, run].mean())
+            for run, (facts, here) in enumerate(zip(model.runs, known.T, strict=True))
             if here.any()
         }
         yield Core(part.group, core, query, means)
