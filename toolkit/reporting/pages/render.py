@@ -46,8 +46,7 @@ def render(
     title: str,
     notes: Sequence[str] = (),
     above: Markup | str = "",
-    frame: Frame | None = None,
-    **parts: str,
+    **parts: Any,
 ) -> str:
     """One page with a browser of queries.
 
