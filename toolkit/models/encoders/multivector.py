@@ -6,7 +6,6 @@ with [MASK], the projection, unit length, and punctuation left out of documents.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.templates import Input
 from toolkit.models.checkpoints.checkpoint_files import read_json, sound
 from toolkit.models.checkpoints.local_checkpoints import locate
 from toolkit.models.encoders.base import check_finite
@@ -48,19 +46,15 @@ def check_late(folder: Path) -> None:
 
 
 class MultiVectorEncoder(SentenceEncoder):
-    """Texts to a vector for each token."""
+    """Texts to a vector for each token: of each input `encode` gives (t, dimension) float32.
+
+    t counts marker, special and, in queries, [MASK] tokens; of documents, punctuation does not count.
+    """
 
     @property
     def dimension(self) -> int:
         """Of the vectors."""
         return self.model.get_embedding_dimension()
-
-    def encode(self, inputs: Sequence[Input], side: str) -> list[np.ndarray]:
-        """Of each input (t, dimension) float32, in the inputs' order; equal inputs are encoded once.
-
-        t counts marker, special and, in queries, [MASK] tokens; of documents, punctuation does not count.
-        """
-        return super().encode(inputs, side)
 
     def _results(self, texts: list[str], side: str) -> list[np.ndarray]:
         made = [vectors.float().cpu().numpy() for vectors in self._run(texts, side)]

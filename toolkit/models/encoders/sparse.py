@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.templates import Input
 from toolkit.models.checkpoints.local_checkpoints import locate
 from toolkit.models.encoders.base import check_finite
 from toolkit.models.encoders.sentence_transformers_adapter import SentenceEncoder, load_model
@@ -31,16 +29,15 @@ def load(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, **where:
 
 
 class SparseEncoder(SentenceEncoder):
-    """Texts to weights: of each term of the vocabulary the largest over all tokens of log(1 + relu(logit))."""
+    """Texts to weights: of each term of the vocabulary the largest over all tokens of log(1 + relu(logit)).
+
+    `encode` gives of each input the terms that have a weight, in the vocabulary's order: term -> weight.
+    """
 
     def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
         model.prompts = {}  # the entry's templates have all that is sent
         super().__init__(spec, folder, model, batch_size)
         self._terms: list[str] = []
-
-    def encode(self, inputs: Sequence[Input], side: str) -> list[dict[str, float]]:
-        """Of each input the terms that have a weight, in the vocabulary's order; equal inputs are encoded once."""
-        return super().encode(inputs, side)
 
     def _results(self, texts: list[str], side: str) -> list[dict[str, float]]:
         rows = self._run(texts, side, convert_to_sparse_tensor=False).float().cpu().numpy()
