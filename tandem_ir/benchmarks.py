@@ -128,13 +128,13 @@ class Build:
 
     def status(self) -> pandas.DataFrame:
         """A row a step: entered, left, rejected (why -> how many), waiting, requests, cached, tokens, cost, state."""
-        from toolkit.construction.records.build_tables import status_rows
+        from toolkit.construction.build_tables import status_rows
 
         return pandas.DataFrame(status_rows(self._build.config, self._build.states()))
 
     def show(self, item_id: str) -> list[dict[str, Any]]:
         """An item in every step, with its ancestors and descendants: step, relation, id, fields, sources, made, rejected."""
-        from toolkit.construction.records.build_tables import history_rows
+        from toolkit.construction.build_tables import history_rows
 
         return history_rows(self._build.steps().history(item_id))
 
@@ -186,6 +186,6 @@ def check_benchmark(
 
 def datasheet(benchmark: str | Path) -> str:
     """The datasheet of the benchmark in a folder, in Markdown: counts, who made it, what was found, what it is not for."""
-    from toolkit.construction.records.datasheet import datasheet as of_folder
+    from toolkit.construction.datasheet import datasheet as of_folder
 
     return of_folder(benchmark)

@@ -119,14 +119,14 @@ def run_run(args: argparse.Namespace) -> None:
 
 
 def run_status(args: argparse.Namespace) -> None:
-    from toolkit.construction.records.build_tables import status_tables
+    from toolkit.construction.build_tables import status_tables
 
     build = _build(args)
     write_tables(status_tables(build.config, build.states()), args)
 
 
 def run_show(args: argparse.Namespace) -> None:
-    from toolkit.construction.records.build_tables import history_lines, history_rows
+    from toolkit.construction.build_tables import history_lines, history_rows
 
     found = _build(args).steps().history(args.id)
     if args.format == "json":
@@ -180,7 +180,7 @@ def run_check(args: argparse.Namespace) -> int:
 
 
 def run_datasheet(args: argparse.Namespace) -> None:
-    from toolkit.construction.records.datasheet import write_datasheet
+    from toolkit.construction.datasheet import write_datasheet
 
     print(write_datasheet(args.folder))
 

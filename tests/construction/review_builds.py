@@ -10,9 +10,8 @@ import pytest
 
 from toolkit.construction import kinds
 from toolkit.construction.build_folder import BuildFolder
-from toolkit.construction.items import Item
 from toolkit.construction.review.review_step import ReviewStep
-from toolkit.construction.steps import Step
+from toolkit.construction.steps import Item, Step
 
 FORM = {
     "title": "Kettles",

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.construction.items import Item
-from toolkit.construction.records.anomalies import Anomalies, anomaly, is_similarity, without_documents
+from toolkit.construction.documents.anomalies import Anomalies, anomaly, is_similarity, without_documents
+from toolkit.construction.steps import Item
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 

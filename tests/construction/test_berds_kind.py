@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from review_builds import page_data, saved, write_saved
 
 from toolkit.construction.build_folder import BuildFolder
-from toolkit.construction.items import Item
 from toolkit.construction.queries.contested_questions import FORMS, read_converted, read_question, read_source, statements
 from toolkit.construction.review.review_rounds import export_review, import_review
 from toolkit.construction.review.review_step import said_of
-from toolkit.construction.steps import UNREADABLE
+from toolkit.construction.steps import UNREADABLE, Item
 from toolkit.core.errors import ToolkitError
 from toolkit.datasets import load
 from toolkit.models.llm.paper_prompts import write_prompts

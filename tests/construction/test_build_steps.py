@@ -16,8 +16,7 @@ from workers import HereExecutor
 from toolkit.construction import build_config, build_folder, kinds
 from toolkit.construction.answer_forms import number
 from toolkit.construction.build_folder import BuildFolder
-from toolkit.construction.items import Item
-from toolkit.construction.steps import UNREADABLE, Step
+from toolkit.construction.steps import UNREADABLE, Item, Step
 from toolkit.core.errors import ToolkitError
 
 PROMPT = """
@@ -357,7 +356,7 @@ def test_a_damaged_line_names_its_place(place, monkeypatch):
 
 
 def test_prices_of_a_million_tokens_give_the_cost(place, monkeypatch):
-    from toolkit.construction.records.build_tables import status_tables
+    from toolkit.construction.build_tables import status_tables
 
     with serving(Script(length)) as script:
         asking(script, monkeypatch)
@@ -378,7 +377,7 @@ def test_prices_of_a_million_tokens_give_the_cost(place, monkeypatch):
 
 
 def test_waiting_and_rejected_items_come_back_as_they_were(tmp_path):
-    from toolkit.construction.items import read_items, to_line
+    from toolkit.construction.steps import read_items, to_line
 
     items = [
         Item("a", {"text": 'x "y": z\n', "n": 1, "list": ["1", "2"]}, ("s",), ({"role": "wrote", "by": "m"},), "why"),

@@ -111,7 +111,7 @@ def test_without_the_libraries_of_the_checks_the_benchmark_is_written_all_the_sa
     def missing(folder):
         raise ModuleNotFoundError("No module named 'sklearn'", name="sklearn")
 
-    monkeypatch.setattr("toolkit.construction.records.datasheet.write_datasheet", missing)
+    monkeypatch.setattr("toolkit.construction.datasheet.write_datasheet", missing)
     done = tandem("build", "benchmark", build, "--to", tmp_path / "out")
     assert done.returncode == 0
     assert "warning: no datasheet: this needs packages that are not installed: pip install 'tandem-ir[build]'" in done.stderr

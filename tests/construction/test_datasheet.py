@@ -7,7 +7,7 @@ import yaml
 from command import tandem
 from planted_folders import planted
 
-from toolkit.construction.records.datasheet import datasheet, write_datasheet
+from toolkit.construction.datasheet import datasheet, write_datasheet
 from toolkit.core.errors import ToolkitError
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "datasheet" / "datasheet.md"

@@ -12,11 +12,10 @@ from endpoint import Script, serving
 from review_builds import page_data, saved, write_saved
 
 from toolkit.construction.build_folder import BuildFolder
-from toolkit.construction.items import Item
 from toolkit.construction.queries.narratives import Choose, narrowed, not_narrowed
 from toolkit.construction.review.review_rounds import export_review, import_review
 from toolkit.construction.review.review_step import said_of
-from toolkit.construction.steps import UNREADABLE
+from toolkit.construction.steps import UNREADABLE, Item
 from toolkit.core.errors import ToolkitError
 from toolkit.datasets import load
 

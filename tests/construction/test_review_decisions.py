@@ -7,7 +7,7 @@ from review_builds import agreeing, kettles, page_data, saved, write_saved
 
 import tandem_ir
 from toolkit.construction.build_folder import BuildFolder
-from toolkit.construction.records.datasheet import build_facts
+from toolkit.construction.datasheet import build_facts
 from toolkit.construction.review.review_answers import Answer
 from toolkit.construction.review.review_rounds import export_review, import_review, review_of
 from toolkit.construction.review.review_status import agreement, tables

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from review_builds import FORM, PASSAGES, fields
 
-from toolkit.construction.items import Item
 from toolkit.construction.review.review_forms import FORMS, check_items, find_form, read_form, sheet_of
+from toolkit.construction.steps import Item
 from toolkit.core.errors import ToolkitError
 
 

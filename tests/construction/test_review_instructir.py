@@ -11,8 +11,8 @@ from endpoint import Script, serving
 from review_builds import page_data, write_saved
 
 from toolkit.construction.build_folder import BuildFolder
-from toolkit.construction.items import Item
 from toolkit.construction.queries.target_filters import Review
+from toolkit.construction.steps import Item
 
 DOCS = ["Sharpen a knife on a wet stone.", "Moss grows where mowing is low and light is scarce."]
 QUERIES = ["how to sharpen a knife", "why is there moss in the lawn"]

@@ -136,8 +136,7 @@ def _systems(given: Any, folder: Path, problems: list[str]) -> list[Path]:
 def _seeds(given: Any, folder: Path, module: ModuleType, problems: list[str]) -> Seeds:
     if not isinstance(given, Mapping):
         problems.append(f"seeds: expected keys, as in {{benchmark: infosearch-mini}}, found {given!r}")
-        given = {}
-        return Seeds(given, folder)
+        return Seeds({}, folder)
     seeds = Seeds(dict(given), folder)
     problems += seeds.problems(getattr(module, "SEED_FILES", ()), getattr(module, "SEEDS_BY_GROUP", False))
     return seeds

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.construction.build_config import BuildConfig, read_config
-from toolkit.construction.items import Item
-from toolkit.construction.records.item_history import BuiltSteps
-from toolkit.construction.step_files import DONE, StepFile, StepRecord, StepState, digest_of, plain
+from toolkit.construction.step_files import DONE, BuiltSteps, StepFile, StepRecord, StepState, digest_of, plain
+from toolkit.construction.steps import Item
 from toolkit.construction.text_models import entry_identity
 from toolkit.construction.tools import REPAIR, Tools, Writers, find_prompt
 from toolkit.core.errors import MissingExtra, ToolkitError, missing_module
@@ -87,7 +86,7 @@ class BuildFolder:
 
     def _write(self, build: BuiltSteps, folder: Path) -> None:
         """The benchmark of the kind, and its datasheet, without which it is written where the checks' libraries are missing."""
-        from toolkit.construction.records.datasheet import write_datasheet, write_facts
+        from toolkit.construction.datasheet import write_datasheet, write_facts
 
         self.config.module.benchmark(build, folder)
         try:

@@ -1,4 +1,7 @@
-"""The file of a step, `steps/<step>.jsonl`, and its record beside it: what it depends on, how many items, what was asked."""
+"""The files of steps, `steps/<step>.jsonl`, each with its record: what it depends on, how many items, what was asked.
+
+All of a build together (`BuiltSteps`) say what an item was made of and what was made of it, and who had a hand in it.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,20 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolkit import __version__
-from toolkit.construction.items import Item, after, read_items, to_line
-from toolkit.construction.steps import Step
+from toolkit.construction.build_config import BuildConfig
+from toolkit.construction.steps import Item, Step, after, read_items, to_line
 from toolkit.construction.tools import Asked
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import atomic_path, open_output
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.files.provenance.record import record_path
 from toolkit.files.store.digests import file_sha256
+from toolkit.registry.loader import did_you_mean
 
 FOLDER = "steps"
 
@@ -50,6 +55,12 @@ class StepRecord:
     def failed(self) -> int:
         """Requests without an answer: the step is run again."""
         return sum(asked.failed for asked in self.asked.values())
+
+    @property
+    def tokens(self) -> int | None:
+        """Of all answers, cached ones too; None where nothing was asked."""
+        asked = self.asked.values()
+        return sum(each.prompt_tokens + each.completion_tokens for each in asked) if asked else None
 
     @property
     def digest(self) -> str:
@@ -175,3 +186,90 @@ class StepState:
     def is_done(self) -> bool:
         """Whether there is nothing to do."""
         return self.state == DONE
+
+
+Made = tuple[Mapping[str, str], ...]
+NEAR = 20_000  # ids among which the nearest is looked for
+
+
+class Found(NamedTuple):
+    """An item in the step that gave it. relation: `ancestor`, `itself` or `descendant` of the one that was asked for."""
+
+    step: str
+    relation: str
+    item: Item
+
+
+@dataclass(frozen=True)
+class BuiltSteps:
+    """What the steps of a build made.
+
+    config  of the build
+    files   step -> its file, in order
+    to      the folder that a benchmark is written to, by the name that the user gave it
+    """
+
+    config: BuildConfig
+    files: Mapping[str, StepFile]
+    to: Path = Path("benchmark")
+
+    def passed(self, step: str) -> list[Item]:
+        """The items that a step passed on, in order; none where an optional step was left out."""
+        return self.files[step].passed() if step in self.files else []
+
+    def items(self, step: str) -> Iterator[Item]:
+        """All items that a step gave, rejected ones too."""
+        return self.files[step].items() if step in self.files else iter(())
+
+    @cached_property
+    def made(self) -> Mapping[str, Mapping[str, Made]]:
+        """Step -> item -> who had a hand in it from the seed on: what `Item.made` says, with the `step`, each once."""
+        known: dict[str, dict[str, Made]] = {}
+        shared: dict[str, Mapping[str, str]] = {}
+        for step in self.files:
+            mine = {item.id: self._made(item, step, known, shared) for item in self.items(step)}
+            known[step] = mine
+        return known
+
+    @staticmethod
+    def _made(item: Item, step: str, known: Mapping[str, Mapping[str, Made]], shared: dict[str, Mapping[str, str]]) -> Made:
+        rows = [row for source in item.sources for row in _latest(source, known)]
+        rows += [{**row, "step": step} for row in item.made]
+        return tuple({(key := json.dumps(row, sort_keys=True)): shared.setdefault(key, row) for row in rows}.values())
+
+    def history(self, item_id: str) -> list[Found]:
+        """An item in all steps that gave it, with its ancestors and descendants, step after step.
+
+        Raises ToolkitError where no step gave it.
+        """
+        rows = {step: {item.id: item for item in self.items(step)} for step in self.files if self.files[step].path.exists()}
+        if not any(item_id in items for items in rows.values()):
+            known = [key for items in rows.values() for key in items][:NEAR]
+            raise ToolkitError(f"no item {item_id!r}", f"{did_you_mean(item_id, known)}ids are in steps/*.jsonl")
+        relations = dict.fromkeys(_descendants(item_id, rows), "descendant")
+        relations |= dict.fromkeys(_ancestors(item_id, rows), "ancestor") | {(step, item_id): "itself" for step in rows}
+        every = ((step, name, item) for step, items in rows.items() for name, item in items.items())
+        return [Found(step, relations[step, name], item) for step, name, item in every if (step, name) in relations]
+
+
+def _latest(item_id: str, known: Mapping[str, Mapping[str, Made]]) -> Made:
+    """Who made an item, as of the last step so far that gave one of this id."""
+    return next((items[item_id] for items in reversed(known.values()) if item_id in items), ())
+
+
+def _ancestors(item_id: str, rows: Mapping[str, Mapping[str, Item]]) -> set[tuple[str, str]]:
+    wanted, found = {item_id}, set()
+    for step, items in reversed(rows.items()):
+        here = {name for name in wanted if name in items}
+        found |= {(step, name) for name in here}
+        wanted |= {source for name in here for source in items[name].sources}
+    return found
+
+
+def _descendants(item_id: str, rows: Mapping[str, Mapping[str, Item]]) -> set[tuple[str, str]]:
+    known, found = {item_id}, set()
+    for step, items in rows.items():
+        here = {name for name, item in items.items() if known.intersection(item.sources)}
+        found |= {(step, name) for name in here}
+        known |= here
+    return found

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from toolkit.construction.items import Item
 from toolkit.construction.queries.seeds import Seeds
-from toolkit.construction.steps import UNREADABLE, Step
+from toolkit.construction.steps import UNREADABLE, Item, Step
 from toolkit.construction.text_models import TextModel
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec

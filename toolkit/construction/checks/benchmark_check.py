@@ -1,5 +1,6 @@
 """All checks of one benchmark, built or not: `tandem build check`. Whether instructions matter to labels and scores is here."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 
 from toolkit import metrics as tandem
 from toolkit.construction.checks.judged_texts import JudgedTexts, judged_texts
-from toolkit.construction.checks.likeness import ALIKE, COSINE, Alike, near_duplicates_in
+from toolkit.construction.checks.near_duplicates import COSINE, THRESHOLD, Alike, near_duplicates_in
 from toolkit.construction.checks.surface_cues import SurfaceRow, surface_cues
 from toolkit.core.errors import three
 from toolkit.core.modes import BASE, join_mode
@@ -56,9 +57,7 @@ def unchanged_labels(texts: JudgedTexts) -> Effect:
 
     Without a base mode that is what is relevant to any instruction of the core query, where it has several.
     """
-    instructions: dict[tuple[str, str], int] = {}
-    for row in texts.instructed:
-        instructions[row.core, row.mode] = instructions.get((row.core, row.mode), 0) + 1
+    instructions = Counter((row.core, row.mode) for row in texts.instructed)
     has_base = bool(texts.benchmark.spec.modes.of(BASE))
     rows = [row for row in texts.instructed if has_base or instructions[row.core, row.mode] > 1]
     same = (Ignored(texts.group, row.query_id, LABELS) for row in rows if row.before == row.relevant)
@@ -152,7 +151,7 @@ def check_benchmark(
     name: str | Path,
     runs: Any = None,
     *,
-    threshold: float = ALIKE,
+    threshold: float = THRESHOLD,
     dense: bool = False,
     cosine: float = COSINE,
     most: int | None = None,
@@ -162,7 +161,7 @@ def check_benchmark(
     runs       whose rankings are compared with what they are without the instruction, and whose systems with who made the
                items; as of `tandem_ir.evaluate`
     threshold, dense, cosine, most
-               of near-duplicates, see `likeness.near_duplicates_in`
+               of near-duplicates, see `near_duplicates.near_duplicates_in`
 
     Raises ToolkitError where there is no such benchmark.
     """

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from toolkit import registry
 from toolkit.construction.checks.benchmark_check import LABELS, MEASURE, BenchmarkCheck, Effect
-from toolkit.construction.checks.likeness import Alike
+from toolkit.construction.checks.near_duplicates import Alike
 from toolkit.construction.checks.surface_cues import SurfaceRow
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.evaluation.comparison.circularity import RELATIONS, Share, relation

@@ -45,7 +45,7 @@ def searched(
     found = [read_run(path) for path in runs]
     if not systems:
         return found
-    index = index_named(tools)
+    index = tools.seeds.local(tools.seeds.given[INDEX]) if INDEX in tools.seeds.given else None
     with temporary_folder(tools.folder, ".search.", ".part") if _are_files(tools) else nullcontext() as folder:
         asked = _from_files(topics, tools, folder) if folder else _of_seeds(topics, tools)
         return [search_job(asked, index, system, hits=hits, systems=tools.systems).run() for system in systems] + found
@@ -94,14 +94,6 @@ def seed_group(tools: Tools) -> str:
             f"the seeds have {len(groups)} corpora", "name one group of the benchmark, an index, or files: seeds: {docs: F}"
         )
     return next(iter(groups.values()))
-
-
-def index_named(tools: Tools) -> str | None:
-    """The index of the seeds: a folder is looked for from the build's own first; None without one."""
-    if INDEX not in tools.seeds.given:
-        return None
-    path = tools.seeds.paths(INDEX)[0]
-    return str(path) if path.exists() else tools.seeds.given[INDEX]
 
 
 def _are_files(tools: Tools) -> bool:

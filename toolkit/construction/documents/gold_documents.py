@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from toolkit.construction.answer_forms import read_document, read_documents, read_verdict
+from toolkit.construction.documents.anomalies import ANOMALY
 from toolkit.construction.documents.built_benchmark import BREAKING, GOLD, doc_of, family, fits, siblings, written_entry
 from toolkit.construction.documents.posts import split_post
-from toolkit.construction.items import Item
 from toolkit.construction.queries.dimensions import KEEP, MODEL, PART, PERSON, REWRITE, RULE, SELECT
-from toolkit.construction.queries.infosearch_steps import SeedQueries, slots_of
-from toolkit.construction.records.anomalies import ANOMALY
+from toolkit.construction.queries.infosearch_steps import SeedQueries
 from toolkit.construction.review.review_step import ReviewStep
-from toolkit.construction.steps import UNREADABLE, Step
+from toolkit.construction.steps import UNREADABLE, Item, Step
 from toolkit.construction.tools import Tools
 from toolkit.core.errors import ToolkitError, three
 from toolkit.files.texts.documents import corpus_from_files
@@ -100,7 +99,7 @@ class GoldDocuments(Step):
             prompt, slots = getattr(self, parameter), self.slots[parameter][:-1]
             labels = LABELS.get(parameter.removesuffix("_prompt"), {}).values()
             firsts = [group[0] for group in groups.values()]
-            rows = (slots_of(item, *slots) | {"document": origins[family(item)]} for item in firsts)
+            rows = (item.only(*slots) | {"document": origins[family(item)]} for item in firsts)
             read: Callable[[str], Any] = read_documents(*labels) if labels else read_document
             made = tools.made("wrote", self.model, prompt)
             for group, answer in zip(groups.values(), tools.parsed(self.model, prompt, rows, read), strict=True):

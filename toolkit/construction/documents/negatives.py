@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 from toolkit.construction.answer_forms import read_document, read_verdict
 from toolkit.construction.documents.built_benchmark import BREAKING, GOLD, HARD, family, siblings, written_entry
-from toolkit.construction.items import Item
-from toolkit.construction.steps import UNREADABLE, Step
+from toolkit.construction.steps import UNREADABLE, Item, Step
 from toolkit.construction.tools import Tools
 from toolkit.models.lucene.okapi import stop_words
 from toolkit.models.lucene.porter import stem

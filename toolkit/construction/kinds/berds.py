@@ -6,10 +6,10 @@ from pathlib import Path
 
 from toolkit.construction.documents.built_benchmark import doc_of, write_benchmark
 from toolkit.construction.documents.negatives import Adversarial, added_to
-from toolkit.construction.items import Item
 from toolkit.construction.queries.contested_questions import SEED_FILES, Personal, Perspectives, Questions, Sources
 from toolkit.construction.queries.perspectives import Covered, Duplicates, Label, Passages, Review
-from toolkit.construction.records.item_history import BuiltSteps
+from toolkit.construction.step_files import BuiltSteps
+from toolkit.construction.steps import Item
 from toolkit.core.documents import Doc
 from toolkit.core.modes import Modes
 from toolkit.datasets.own.own_new import Content

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from toolkit.construction.documents.built_benchmark import write_benchmark
-from toolkit.construction.items import Item
 from toolkit.construction.kinds import template
 from toolkit.construction.queries.facet_queries import CoreQuery, FacetQuery, Limits, chosen, core_queries, instruction, judged
-from toolkit.construction.records.item_history import BuiltSteps
-from toolkit.construction.steps import Step
+from toolkit.construction.step_files import BuiltSteps
+from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import PERSON, Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -196,7 +195,7 @@ class Queries(Step):
 
     def _item(self, name: str, query: FacetQuery, source: Item, tools: Tools) -> Item:
         ways = source.fields["ways"][query.value]
-        fields = {key: source.fields[key] for key in ("facet", "tags", "query", "relevant")}
+        fields = source.only("facet", "tags", "query", "relevant")
         fields |= {"value": query.value, "met": list(query.met)}
         for mode in ("instructed", "reversed"):
             fields[mode] = instruction(ways, getattr(self, mode), self.seed, name, mode)

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 from toolkit.construction import answer_forms
 from toolkit.construction.documents.built_benchmark import BREAKING, HARD, doc_of, write_benchmark
 from toolkit.construction.documents.negatives import Adversarial, InstructionNegatives, added_to
-from toolkit.construction.items import Item
 from toolkit.construction.queries.narratives import (
     CROSS_LINGUAL,
     Candidates,
@@ -30,9 +29,9 @@ from toolkit.construction.queries.narratives import (
     published_id,
 )
 from toolkit.construction.queries.seeds import Seeds
-from toolkit.construction.records.item_history import BuiltSteps
 from toolkit.construction.review.review_step import CHOSEN, ReviewStep
-from toolkit.construction.steps import UNREADABLE, Step
+from toolkit.construction.step_files import BuiltSteps
+from toolkit.construction.steps import UNREADABLE, Item, Step
 from toolkit.construction.tools import Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError

@@ -7,13 +7,13 @@ negatives; anomalies, which people screen. Before them documents are screened by
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from toolkit.construction.documents.anomalies import Anomalies
 from toolkit.construction.documents.built_benchmark import LABELS, MEASURES, MODES, content_of, write_benchmark
 from toolkit.construction.documents.gold_documents import GoldDocuments, Screening, ScreeningByPeople
 from toolkit.construction.documents.negatives import Adversarial, HardNegatives, InstructionNegatives
-from toolkit.construction.items import Item
 from toolkit.construction.queries.infosearch_steps import Conditions, Instructions, Reversal, SeedQueries
-from toolkit.construction.records.anomalies import Anomalies
-from toolkit.construction.records.item_history import BuiltSteps
+from toolkit.construction.step_files import BuiltSteps
+from toolkit.construction.steps import Item
 from toolkit.core.errors import ToolkitError
 
 STEPS = (

@@ -18,7 +18,7 @@ from typing import ClassVar
 from toolkit.construction import answer_forms
 from toolkit.construction.documents.built_benchmark import doc_of, write_benchmark
 from toolkit.construction.documents.negatives import Adversarial, InstructionNegatives, added_to
-from toolkit.construction.queries.target_filters import Choice, Fit, Groups, Review, asked, by_query, query_of, seeded
+from toolkit.construction.queries.target_filters import Choice, Fit, Groups, Review, by_query, query_of, seeded
 from toolkit.construction.step_files import BuiltSteps
 from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import Tools
@@ -160,7 +160,7 @@ class Targets(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a scenario, with its target."""
         seeds = {seed.id: seed for seed in tools.step("seeds")}
-        rows = ({**asked(item), "document": contents(seeds[query_of(item)])} for item in items)
+        rows = ({**item.only("query", "scenario"), "document": contents(seeds[query_of(item)])} for item in items)
         read = answer_forms.labelled("PLAN", "REVISED (?:DOCUMENT|TARGET)")
         for item, target in tools.answered("wrote", self, items, rows, read):
             if target is None:

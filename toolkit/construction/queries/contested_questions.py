@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from toolkit.construction import answer_forms
-from toolkit.construction.items import Item
 from toolkit.construction.queries.narratives import NO, YES, nfc
 from toolkit.construction.queries.seeds import Seeds
-from toolkit.construction.steps import Step
+from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import Tools
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.yaml_json import Malformed, decode_json

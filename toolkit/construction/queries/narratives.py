@@ -19,19 +19,18 @@ relevant documents changed narratives and judged; here a model does, and people 
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import ClassVar
 
 from toolkit import registry
 from toolkit.construction import answer_forms
 from toolkit.construction.documents.candidate_pools import check_pool, pooled, searched
-from toolkit.construction.items import Item
 from toolkit.construction.queries.seeds import Seeds
 from toolkit.construction.review.review_step import ReviewStep, said_of
-from toolkit.construction.steps import Step
+from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -152,8 +151,7 @@ class Edits(Step):
         documents = [texts[doc_id].contents for doc_id in item.fields["relevant"] if doc_id in texts]
         part = self.characters // max(len(documents), 1)
         shown = "\n\n".join(f"[{number}] {text[:part]}" for number, text in enumerate(documents, 1))
-        row = {name: item.fields[name] for name in ("query", "narrative")}
-        return {**row, "documents": shown, "count": str(self.count)}
+        return {**item.only("query", "narrative"), "documents": shown, "count": str(self.count)}
 
 
 def narrowed(narrative: str, changed: str) -> dict[str, str]:
@@ -195,7 +193,7 @@ class Rejudge(Step):
         texts = tools.seeds.texts(list(dict.fromkeys(doc_id for item in items for doc_id in item.fields["relevant"])))
         pairs = [self._pair(item, doc_id, texts) for item in items for doc_id in item.fields["relevant"]]
         readable = [pair for pair in pairs if not pair.rejected]
-        rows = ({slot: pair.fields[slot] for slot in self.slots["prompt"]} for pair in readable)
+        rows = (pair.only(*self.slots["prompt"]) for pair in readable)
         verdicts = tools.answered("judged", self, readable, rows, answer_forms.choice(YES, NO)) if self.model else iter(())
         for pair in pairs:
             if pair.rejected or not self.model:
@@ -206,7 +204,7 @@ class Rejudge(Step):
             yield judged if verdict is None else judged.having(**{STILL: verdict == YES})
 
     def _pair(self, edit: Item, doc_id: str, texts: Mapping[str, Doc]) -> Item:
-        fields = {name: edit.fields[name] for name in ("topic", "query", "narrative", "changed")} | {"edit_id": edit.id}
+        fields = edit.only("topic", "query", "narrative", "changed") | {"edit_id": edit.id}
         document = texts[doc_id].contents[: self.characters] if doc_id in texts else ""
         item = Item(f"{edit.id}/{doc_id}", {**fields, "doc_id": doc_id, "document": document}, (edit.id,))
         return item.reject("" if document.strip() else "no text of the document")
@@ -271,23 +269,18 @@ class Choose(Step):
 
     def _best(self, edits: Iterable[Item]) -> dict[str, str]:
         """Topic -> the edit nearest to the target; of equally near ones the first."""
-        best: dict[str, Item] = {}
-        for edit in edits:
-            known = best.setdefault(edit.fields["topic"], edit)
-            if self._distance(edit) < self._distance(known):
-                best[edit.fields["topic"]] = edit
-        return {topic: edit.id for topic, edit in best.items()}
+        best: dict[str, str] = {}
+        for edit in sorted(edits, key=self._distance):
+            best.setdefault(edit.fields["topic"], edit.id)
+        return best
 
     def _distance(self, edit: Item) -> float:
         return round(abs(edit.fields["share"] - self.target), 4)  # 0.3 and 0.7 are equally far from 0.5
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
         """How many edits have which share, in tenths."""
-        tenths = [0] * 11
-        for item in items:
-            if "share" in item.fields:
-                tenths[int(item.fields["share"] * 10)] += 1
-        return {"share": {f"{tenth / 10:.1f}": count for tenth, count in enumerate(tenths)}}
+        tenths = Counter(int(item.fields["share"] * 10) for item in items if "share" in item.fields)
+        return {"share": {f"{tenth / 10:.1f}": tenths[tenth] for tenth in range(11)}}
 
 
 @dataclass(frozen=True)
@@ -317,10 +310,6 @@ class Candidates(Step):
         if lacking and not self.runs and kinds <= LEXICAL:
             finds = f"{', '.join(self.systems)} finds words of one language, and topics of {', '.join(lacking)} are in another"
             yield f"{finds} than their documents: name a multilingual system, files of runs, or the step translate"
-
-    def files(self, folder: Path) -> Sequence[Path]:
-        """The runs."""
-        return [folder / name for name in self.runs]
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The topics with their candidates."""

@@ -14,15 +14,13 @@ Source: BERDS (arXiv 2409.18110): section 3 (what a document holds), appendix B.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
+from toolkit.construction.checks.near_duplicates import THRESHOLD, near_duplicates
 from toolkit.construction.documents.candidate_pools import check_pool, pooled, searched, seed_group
-from toolkit.construction.documents.near_duplicates import THRESHOLD, near_duplicates
-from toolkit.construction.items import Item
 from toolkit.construction.queries.narratives import nfc
 from toolkit.construction.review.review_step import ReviewStep, said_of
-from toolkit.construction.steps import UNREADABLE, Step
+from toolkit.construction.steps import UNREADABLE, Item, Step
 from toolkit.construction.text_models import TextModel
 from toolkit.construction.tools import Asked, Tools, find_prompt
 from toolkit.core.documents import Doc
@@ -62,10 +60,6 @@ class Passages(Step):
     def __post_init__(self):
         check_pool(self.name, self.systems, self.runs, depth=self.depth, size=self.size)
 
-    def files(self, folder: Path) -> Sequence[Path]:
-        """The runs."""
-        return [folder / name for name in self.runs]
-
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a passage of each question; a question without any is rejected."""
         topics = {topic.query_id: item.id for item in items for topic in self._topics(item)}
@@ -89,7 +83,7 @@ class Passages(Step):
 
 
 def _passage(question: Item, doc: Doc) -> dict[str, Any]:
-    fields = {name: question.fields[name] for name in ("question", "perspectives", "group")}
+    fields = question.only("question", "perspectives", "group")
     return {"question_id": question.id, **fields, "doc_id": doc.doc_id, "title": nfc(doc.title), "text": nfc(doc.text)}
 
 
@@ -126,7 +120,7 @@ class Duplicates(Step):
             name = f"{item.fields['question_id']}/{pair.first}"
             if name not in there:
                 there.add(name)
-                stays = {key: passages[pair.first].fields[key] for key in ("doc_id", "title", "text")}
+                stays = passages[pair.first].only("doc_id", "title", "text")
                 yield Item(name, {**item.fields, **stays}, (item.id,), (made,))
 
 
@@ -169,7 +163,7 @@ def _pairs(passage: Item, judge: Judge | None) -> Iterator[Item]:
     fields = passage.fields
     doc = Doc(fields["doc_id"], fields["title"], fields["text"])
     document = doc_input(judge.spec.templates, doc).whole if judge else doc.contents
-    shared = {name: fields[name] for name in ("question_id", "question", "doc_id")}
+    shared = passage.only("question_id", "question", "doc_id")
     for number, perspective in enumerate(fields["perspectives"], 1):
         row = {**shared, "perspective": perspective, "number": number, "document": document}
         yield Item(f"{passage.id}#{number}", row, (passage.id,))
@@ -249,7 +243,7 @@ class Covered(Step):
         count = len(question.fields["perspectives"])
         whole = {doc_id: [int(held[n]) for n in sorted(held)] for doc_id, held in labels.items() if len(held) == count}
         covered = sum(map(any, zip(*whole.values(), strict=True))) if whole else 0
-        fields = {name: question.fields[name] for name in ("question", "perspectives", "group")} | {"labels": whole}
+        fields = question.only("question", "perspectives", "group") | {"labels": whole}
         why = f"fewer than {self.least} perspectives are held by a passage" if covered < min(self.least, count) else ""
         return Item(question.id, fields, (question.id, *sources), (tools.made("filtered"),)).reject(why)
 

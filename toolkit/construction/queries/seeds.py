@@ -43,6 +43,11 @@ class Seeds:
         value = self.given.get(key, [])
         return [self.folder / Path(name).expanduser() for name in ([value] if isinstance(value, str) else value)]
 
+    def local(self, name: str) -> str:
+        """What is named: a file or folder, looked for from the build's own first, or the name itself where there is none."""
+        path = self.folder / Path(name).expanduser()
+        return str(path) if name and path.exists() else name
+
     @cached_property
     def by_group(self) -> dict[str, Seeds]:
         """Group -> the seeds that are named for it; empty where the same ones are for all."""
@@ -134,8 +139,7 @@ class Seeds:
             from toolkit.datasets import TopicSet
             from toolkit.retrieval.texts import texts_from
 
-            local = self.folder / Path(index).expanduser()
-            source = texts_from(TopicSet("seeds", [], None), index=str(local) if local.exists() else index)
+            source = texts_from(TopicSet("seeds", [], None), index=self.local(index))
             groups = [part.group for part in self.topic_set.parts] if self._named or "topics" in self.given else ["all"]
             found: dict[str, Doc] = {}
             for group in groups:
@@ -180,10 +184,8 @@ class Seeds:
 
     @property
     def _named(self) -> str:
-        """The benchmark or the id of ir_datasets; a folder is looked for from the build's own first."""
-        name = next((self.given[key] for key in NAMES if key in self.given), "")
-        local = self.folder / Path(name).expanduser() if name else Path()
-        return str(local) if name and local.exists() else name
+        """The benchmark or the id of ir_datasets, see `local`; empty where neither is named."""
+        return next((self.local(self.given[key]) for key in NAMES if key in self.given), "")
 
     def _entry(self, key: str) -> dict[str, Any]:
         """What the registry, or the benchmark's folder, says of what a name means now."""

@@ -20,10 +20,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from toolkit.construction import answer_forms
-from toolkit.construction.items import Item
 from toolkit.construction.review.review_forms import digest
 from toolkit.construction.review.review_step import CHOSEN, ReviewStep
-from toolkit.construction.steps import Step
+from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import Tools
 from toolkit.core.errors import check_counts
 
@@ -94,7 +93,7 @@ class Choice(Step):
     @staticmethod
     def _row(item: Item, order: Sequence[Item]) -> dict[str, str]:
         documents = "\n\n".join(f"[{number}] {each.fields['target']}" for number, each in enumerate(order, 1))
-        return {**asked(item), "documents": documents, "count": str(len(order))}
+        return {**item.only("query", "scenario"), "documents": documents, "count": str(len(order))}
 
 
 @dataclass(frozen=True)
@@ -165,11 +164,6 @@ class Review(ReviewStep):
         seeded(f"{self.seed} {item.id}").shuffle(others)
         shown = [{"id": each.id, "text": each.fields["target"]} for each in (item, *others[: self.passages - 1])]
         return item.having(passages=shown, right_passage=item.id)
-
-
-def asked(item: Item) -> dict[str, str]:
-    """What a prompt about a scenario is filled with."""
-    return {name: item.fields[name] for name in ("query", "scenario")}
 
 
 def by_query(items: Sequence[Item]) -> Iterator[list[Item]]:

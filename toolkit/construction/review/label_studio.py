@@ -6,7 +6,7 @@ Their forms: https://labelstud.io/guide/task_format, https://labelstud.io/tags/c
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from toolkit.construction.review.review_forms import COMMENT, LARGEST, Form, Sheet
 from toolkit.core.errors import ToolkitError
@@ -25,28 +25,28 @@ def tasks(form: Form, sheets: Sequence[Sheet], export: str) -> str:
 
 def config(form: Form, sheets: Sequence[Sheet]) -> str:
     """The labelling configuration as XML. Options are shown as texts with letters, and answered by letter."""
-    view = ElementTree.Element("View")
-    _text(view, "Header", value=form.title)
+    view = Element("View")
+    SubElement(view, "Header", value=form.title)
     for field in form.fields:
-        _text(view, "Header", value=field["label"], size="4")
-        _text(view, "Text", name=f"field_{field['name']}", value=f"$field_{field['name']}")
+        SubElement(view, "Header", value=field["label"], size="4")
+        SubElement(view, "Text", name=f"field_{field['name']}", value=f"$field_{field['name']}")
     for question in form.questions:
-        _text(view, "Header", value=question.text, size="4")
+        SubElement(view, "Header", value=question.text, size="4")
         settings = {"name": question.id, "toName": f"field_{form.fields[0]['name']}", "required": "true"}
         if question.written:
-            _text(view, "TextArea", maxSubmissions="1", **settings)
+            SubElement(view, "TextArea", maxSubmissions="1", **settings)
             continue
         letters = LETTERS[: _most(question.id, sheets)] if question.options else ""
         choices = [(letter, letter) for letter in letters] or [(choice["id"], choice["text"]) for choice in question.choices]
         for letter in letters:
-            _text(view, "Text", name=f"{question.id}_{letter}", value=f"${question.id}_{letter}")
-        group = _text(view, "Choices", choice="single-radio", **settings)
+            SubElement(view, "Text", name=f"{question.id}_{letter}", value=f"${question.id}_{letter}")
+        group = SubElement(view, "Choices", choice="single-radio", **settings)
         for alias, text in choices:
-            _text(group, "Choice", alias=alias, value=text)
-    _text(view, "Header", value="Comment", size="4")
-    _text(view, "TextArea", name=COMMENT, toName=f"field_{form.fields[0]['name']}", maxSubmissions="1")
-    ElementTree.indent(view)
-    return ElementTree.tostring(view, encoding="unicode") + "\n"
+            SubElement(group, "Choice", alias=alias, value=text)
+    SubElement(view, "Header", value="Comment", size="4")
+    SubElement(view, "TextArea", name=COMMENT, toName=f"field_{form.fields[0]['name']}", maxSubmissions="1")
+    indent(view)
+    return tostring(view, encoding="unicode") + "\n"
 
 
 def answers(content: Sequence[Any], place: str) -> Iterator[tuple[Any, Any, Any, Any, Any, Any]]:
@@ -119,7 +119,3 @@ def _reviewer(user: Any) -> Any:
     if isinstance(user, dict):
         user = user.get("email") or user.get("id")
     return f"user {user}" if isinstance(user, int) and not isinstance(user, bool) else user
-
-
-def _text(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
-    return ElementTree.SubElement(parent, tag, attributes)

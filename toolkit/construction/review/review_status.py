@@ -39,10 +39,9 @@ def tables(review: Review) -> list[Table]:
     made = [items_table(review), reviewers_table(review)]
     if any(review.answers.values()) and (rows := list(agreement(review))):
         made.append(agreement_table(rows))
-    return [
-        *made,
-        *([disagreements_table(review)] if any(each.tied or each.disputed for each in review.decisions.values()) else []),
-    ]
+    if any(each.tied or each.disputed for each in review.decisions.values()):
+        made.append(disagreements_table(review))
+    return made
 
 
 def status_tables(build: BuildFolder, step: str | None = None) -> list[Table]:

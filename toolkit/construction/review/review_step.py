@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from toolkit.construction.items import Item
 from toolkit.construction.review.review_answers import Answer, answers_path, read_answers
 from toolkit.construction.review.review_forms import (
     RIGHT,
@@ -19,7 +18,7 @@ from toolkit.construction.review.review_forms import (
     form_path,
     sheet_of,
 )
-from toolkit.construction.steps import Step
+from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import PERSON, Tools
 from toolkit.core.errors import ToolkitError
 

@@ -1,0 +1,134 @@
+"""What `build status` and `build show` print."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from toolkit.construction.build_config import BuildConfig
+from toolkit.construction.step_files import Found, StepRecord, StepState, plain
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, value_of
+
+COLUMNS = (
+    Column("step", label=True),
+    Column("entered"),
+    Column("left"),
+    Column("rejected"),
+    Column("waiting"),
+    Column("requests", priority=1),
+    Column("cached", priority=2),
+    Column("tokens", priority=1),
+    Column("cost", priority=1),
+    Column("state", prose=True),
+)
+PAPER = "paper"
+
+
+def status_rows(config: BuildConfig, states: Sequence[StepState]) -> list[dict[str, Any]]:
+    """The steps as data: the columns of the table, with `rejected` as why -> how many."""
+    rows = []
+    for state in states:
+        names, cells = (column.name for column in COLUMNS), map(value_of, _row(config, state))
+        row = dict(zip(names, cells, strict=True))
+        rows.append({**row, "rejected": dict(state.record.rejected) if state.record else None})
+    return rows
+
+
+def status_tables(config: BuildConfig, states: Sequence[StepState]) -> list[Table]:
+    """The steps with what came in, what went out and why, what was asked; the funnel; further counts of the steps."""
+    return [_steps_table(config, states), *_funnel(config, states), *_figures(states)]
+
+
+def _steps_table(config: BuildConfig, states: Sequence[StepState]) -> Table:
+    rows: list[Sequence[Cell]] = []
+    reasons: set[int] = set()
+    for state in states:
+        rows.append(_row(config, state))
+        why = sorted((state.record.rejected if state.record else {}).items(), key=lambda pair: (-pair[1], pair[0]))
+        for reason, count in why:
+            reasons.add(len(rows))
+            rows.append((reason, None, None, count, *[None] * (len(COLUMNS) - 4)))
+    notes = (
+        ["tokens and cost are those of all answers, cached ones too"]
+        if any(state.record and state.record.asked for state in states)
+        else []
+    )
+    return Table(COLUMNS, rows, notes, below=frozenset(reasons))
+
+
+def _row(config: BuildConfig, state: StepState) -> Sequence[Cell]:
+    record = state.record
+    if record is None:
+        return (state.step.name, *[None] * (len(COLUMNS) - 2), state.state)
+    asked = record.asked.values()
+    requests, cached = sum(each.requests for each in asked), sum(each.cached for each in asked)
+    counts = (record.entered, record.left, sum(record.rejected.values()), record.waiting)
+    spent = (requests, cached, record.tokens, _cost(config, record)) if record.asked else (None,) * 4
+    return (state.step.name, *counts, *spent, state.state)
+
+
+def _cost(config: BuildConfig, record: StepRecord) -> Cell:
+    """What all answers cost by the prices in build.yaml; nothing where a model has none."""
+    costs = [
+        config.models[name].cost(each.prompt_tokens, each.completion_tokens)
+        for name, each in record.asked.items()
+        if name in config.models
+    ]
+    known = [cost for cost in costs if cost is not None]
+    return Number(sum(known), decimals=2) if known and len(known) == len(costs) else None
+
+
+def _funnel(config: BuildConfig, states: Sequence[StepState]) -> Iterator[Table]:
+    """What is left after the steps that the paper counts, beside its numbers."""
+    printed: Mapping[str, int] = getattr(config.module, "FUNNEL", {})
+    left = {state.step.name: state.record.left for state in states if state.record and state.step.name in printed}
+    if not left:
+        return
+    columns = [
+        Column("left after", label=True),
+        *(Column(name, above=above) for above in ("here", PAPER) for name in ("items", "share")),
+    ]
+    rows: list[Sequence[Cell]] = []
+    first = next((left[name], printed[name]) for name in printed if name in left)
+    for name in (name for name in printed if name in left):
+        counts = left[name], printed[name]
+        shares = [Number(count / of, share=True) if rows and of else None for count, of in zip(counts, first, strict=True)]
+        rows.append((name, counts[0], shares[0], counts[1], shares[1]))
+    yield Table(columns, rows, ["share: of what the first row has"])
+
+
+def _figures(states: Sequence[StepState]) -> Iterator[Table]:
+    """Each further count of a step: values and how often they are."""
+    for state in states:
+        for name, counts in (state.record.figures if state.record else {}).items():
+            total = sum(counts.values())
+            rows = [(value, count, Number(count / total if total else 0.0, share=True)) for value, count in counts.items()]
+            yield Table([Column(f"{state.step.name}: {name}", label=True), Column("items"), Column("share")], rows)
+
+
+def history_lines(found: Sequence[Found]) -> Iterator[str]:
+    """An item's history, step after step: what it holds that its sources do not, who made it, and why it was rejected."""
+    known: dict[str, Mapping[str, Any]] = {}
+    for step, relation, item in found:
+        mark = "" if relation == "itself" else f" ({relation})"
+        state = f", rejected: {item.rejected}" if item.rejected else ", waiting for people" if item.waiting else ""
+        yield f"{step}: {item.id}{mark}{state}"
+        before = {name: value for source in item.sources for name, value in known.get(source, {}).items()}
+        new = ((name, value) for name, value in item.fields.items() if name not in before or before[name] != value)
+        yield from (f"  {name}: {_shown(value)}" for name, value in new)
+        yield from (f"  {row['role']} by {', '.join(_author(row))}" for row in item.made)
+        known[item.id] = item.fields
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _author(row: Mapping[str, str]) -> Iterator[str]:
+    yield row["by"]
+    if row.get("prompt"):
+        yield f"prompt {row['prompt']} ({row.get('sha256', '')[:12]})"
+
+
+def history_rows(found: Sequence[Found]) -> list[dict[str, Any]]:
+    """The same as data."""
+    return [plain({"step": step, "relation": relation, **vars(item)}) for step, relation, item in found]

@@ -1,0 +1,270 @@
+"""`datasheet.md` of a benchmark: what is in it, how and by whom it was made, what its checks found, and what it is not for.
+
+After Gebru et al., Datasheets for Datasets (Communications of the ACM 64(12), 2021). What only the build knows (its funnel,
+models, prompts, reviewers) lies beside it in `datasheet.yaml`; all else is read from the folder, so that the page can be made
+again. The same folder gives the same bytes: there is no date in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolkit.construction.checks.benchmark_check import BenchmarkCheck, check_benchmark
+from toolkit.construction.checks.check_tables import cues, duplicates, effects, makers
+from toolkit.construction.step_files import StepState
+from toolkit.core.system.files import write_text
+from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.table_forms import to_markdown
+from toolkit.core.topics import Topic
+from toolkit.datasets.own import provenance_file
+from toolkit.datasets.own.item_provenance import NO_MODEL, Provenances, read_provenances
+from toolkit.datasets.own.own_check import check_folder, smallest_difference
+from toolkit.datasets.own.own_folder import OwnFolder, open_folder
+from toolkit.retrieval.judge.prediction_powered import Estimate
+
+if TYPE_CHECKING:
+    from toolkit.construction.build_folder import BuildFolder
+
+FILE, FACTS = "datasheet.md", "datasheet.yaml"
+MOST = 2000  # documents, and core queries, that are compared with one another
+SHORT = 12  # characters of a digest
+UNKNOWN = "not stated"
+
+
+def write_datasheet(folder: str | Path) -> Path:
+    """Write the datasheet of the benchmark in a folder; its path. Raises ToolkitError as `check_benchmark`."""
+    path = Path(folder) / FILE
+    write_text(path, datasheet(folder))
+    return path
+
+
+def datasheet(folder: str | Path) -> str:
+    """The datasheet of the benchmark in a folder, in Markdown."""
+    own = open_folder(folder)
+    own.check()
+    known = _Known.of(own)
+    sections = {
+        "What is in it": _counts(known),
+        "Where it comes from": _sources(known),
+        "How it was made": _steps(known.steps),
+        "Who made it": _makers(known),
+        "Who reviewed it": _reviewers(known),
+        "Who should not be compared on it": _circularity(known.check),
+        "Does the instruction matter": _section(effects(known.check.effects), "No query has an instruction."),
+        "Surface cues": _section(cues(known.check.cues), "Nothing could be compared."),
+        "Near-duplicates": _duplicates(known),
+        "What it is not for": [f"- {line}" for line in _limits(known)],
+    }
+    lines = _head(known)
+    for title, text in sections.items():
+        lines += ["", f"## {title}", "", *text]
+    return "\n".join(lines) + "\n"
+
+
+class _Known(NamedTuple):
+    """All that a datasheet is made from.
+
+    facts  of `datasheet.yaml`; empty where the benchmark was not built
+    made   what was done with each item; None where nothing says it
+    """
+
+    own: OwnFolder
+    documents: int
+    facts: Mapping[str, Any]
+    made: Provenances | None
+    check: BenchmarkCheck
+
+    @classmethod
+    def of(cls, own: OwnFolder) -> _Known:
+        path, provenance = own.path / FACTS, provenance_file(own.path)
+        facts = read_yaml(path, dict, "`tandem build benchmark` writes it again") if path.is_file() else {}
+        made = read_provenances(provenance) if provenance else None
+        documents = check_folder(own.path).counts["documents"]
+        return cls(own, documents, facts, made, check_benchmark(own.path, most=MOST))
+
+    @property
+    def steps(self) -> Sequence[Mapping[str, Any]]:
+        return self.facts.get("steps", ())
+
+    def items_by(self, *who: str) -> int:
+        """How many items somebody of these had a part in."""
+        return sum(any(one.by in who for one in each) for each in (self.made or {}).values())
+
+
+def _section(table: Table, without: str) -> list[str]:
+    """A table in Markdown, with its notes; the sentence where it has no rows."""
+    if not table.rows:
+        return [without]
+    return [*to_markdown(table).splitlines(), *(line for note in table.notes for line in ("", note))]
+
+
+def _head(known: _Known) -> list[str]:
+    spec, kind = known.own.spec, known.facts.get("kind")
+    built = f"Built by `tandem build`, kind `{kind}`." if kind else "It was not built by `tandem build`."
+    return [f"# Datasheet of {spec.name}", "", f"{spec.description[:1].upper()}{spec.description[1:].rstrip('.')}. {built}"]
+
+
+def _counts(known: _Known) -> list[str]:
+    own, rows = known.own, []
+    of_query = Counter(row.query_id for row in own.qrels or ())
+    relevant = Counter(row.query_id for row in own.qrels or () if row.relevance > 0)
+    for group in own.spec.groups:
+        by_mode = own.topics.topics[group["name"]]
+        first = next(iter(by_mode.values()))
+        ids = dict.fromkeys(topic.query_id for topics in by_mode.values() for topic in topics)
+        counts = (len(first), len(ids), sum(of_query[query] for query in ids), sum(relevant[query] for query in ids))
+        rows.append((group["name"], _cores(first), *counts, group.get("language", UNKNOWN)))
+    names = ("core queries", "queries", "in all modes", "judgments", "relevant", "language")
+    table = Table((Column("group", label=True), *map(Column, names)), rows)
+    modes = ", ".join(f"`{name}` ({role})" for name, role in own.modes.items()) or "none"
+    return [*to_markdown(table).splitlines(), "", f"Documents: {known.documents:,}. Modes: {modes}."]
+
+
+def _cores(topics: Sequence[Topic]) -> int:
+    return len({topic.group_id or topic.base_id for topic in topics})
+
+
+def _sources(known: _Known) -> list[str]:
+    seeds = [f"- seeds, {key}: {_named(value)}" for key, value in known.facts.get("seeds", {}).items()]
+    source = {key: " ".join(str(text).split()) for key, text in known.own.spec.source.items() if text}
+    licence = source.pop("licence", UNKNOWN)
+    return [*seeds, *(f"- {key}: {text}" for key, text in source.items()), f"- licence of the seeds: {licence}"]
+
+
+def _named(value: Any) -> str:
+    """A seed: its name, or files with the beginnings of their SHA-256."""
+    if not isinstance(value, Mapping) or "name" in value:
+        return str(value["name"] if isinstance(value, Mapping) else value)
+    return ", ".join(f"{name} ({digest[:SHORT]})" for name, digest in value.items())
+
+
+def _steps(steps: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The funnel: what entered each step, what left it, and why the others did not."""
+    rows: list[Sequence[Cell]] = []
+    reasons = set()
+    for step in steps:
+        rejected = step["rejected"]
+        rows.append((step["step"], step["entered"], step["left"], sum(rejected.values()), step["waiting"], step["tokens"]))
+        for why, count in sorted(rejected.items(), key=lambda pair: (-pair[1], pair[0])):
+            reasons.add(len(rows))
+            rows.append((why, None, None, count, None, None))
+    names = ("entered", "left", "rejected", "waiting", "tokens")
+    table = Table((Column("step", label=True), *map(Column, names)), rows, below=frozenset(reasons))
+    return _section(table, "Nothing says in which steps.")
+
+
+def _makers(known: _Known) -> list[str]:
+    """Who had a part in how many queries and documents, with which prompt; and the models as they were asked."""
+    if known.made is None:
+        return ["Nothing says who wrote, filtered and judged the items."]
+    counts: Counter[tuple[str, ...]] = Counter()
+    for made in known.made.values():
+        counts.update({(one.step, one.role, one.by, one.family, one.prompt, one.sha256[:SHORT]) for one in made})
+    place = {step["step"]: number for number, step in enumerate(known.steps)}
+    rows = [(*key, counts[key]) for key in sorted(counts, key=lambda key: (place.get(key[0], len(place)), key))]
+    names = ("step", "role", "by", "family", "prompt", "its SHA-256")
+    table = Table((*(Column(name, label=True) for name in names), Column("items")), rows)
+    lines = _section(table, "Nobody had a part in an item: all were taken as they are.")
+    models = known.facts.get("models", {}).items()
+    asked = [f"- `{name}`: {', '.join(f'{key} {value}' for key, value in facts.items())}" for name, facts in models]
+    return [*lines, *(["", *asked] if asked else [])]
+
+
+def _reviewers(known: _Known) -> list[str]:
+    """How far reviewers agree, where people have reviewed items."""
+    labels, numbers = ("step", "question", "measure"), ("value", "low", "high")
+    rows = [
+        (*(row[name] for name in (*labels, "items")), *(Number(row[name], decimals=2) for name in numbers))
+        for row in known.facts.get("agreement", ())
+    ]
+    columns = (*(Column(name, label=True) for name in labels), Column("items"), *map(Column, numbers))
+    people = known.items_by("person")
+    without = (
+        f"People had a part in {people:,} items; how far they agree is not known." if people else "No person reviewed an item."
+    )
+    return _section(Table(columns, rows, ["low, high: 95 % intervals."]), without)
+
+
+def _circularity(check: BenchmarkCheck) -> list[str]:
+    if check.shares is None:
+        return ["Nothing says who made the items: whether a system is scored on what it made cannot be checked."]
+    what = "Systems that are one of these models, are made from one, or are of its family: `tandem evaluate` warns of them."
+    return [what, "", *_section(makers(check.shares), "No model had a part in what is scored.")]
+
+
+def _duplicates(known: _Known) -> list[str]:
+    among = f"Compared are {min(known.documents, MOST):,} of {known.documents:,} documents, and at most as many core queries."
+    return [among, "", *_section(duplicates(known.check.pairs), "There are none.")]
+
+
+def _limits(known: _Known) -> Iterator[str]:
+    """What it is not for: what follows from the above, and what holds of every benchmark that was built so."""
+    cores = {group: _cores(next(iter(by_mode.values()))) for group, by_mode in known.own.topics.topics.items()}
+    small = ", ".join(f"{group} {smallest_difference(count):.2f}" for group, count in cores.items() if count)
+    yield f"Differences between systems below these, which are hardly seen (80 % power, of nDCG@10): {small}."
+    yield "Comparison with numbers that a paper prints: documents, models and people are others."
+    yield "Training a system that is scored on it."
+    yield "Claims about what was not judged: documents without a label count as not relevant."
+    if known.made is None or any(one.by not in NO_MODEL for each in known.made.values() for one in each):
+        yield "Claims about how people word instructions or judge texts, as far as models wrote and judged them."
+    yield from (f"Any use before this is mended: {problem}." for problem in known.check.problems)
+
+
+def write_facts(build: BuildFolder, folder: Path) -> Path:
+    """Write `datasheet.yaml` into a benchmark's folder; its path. The same build gives the same bytes."""
+    import yaml
+
+    path = folder / FACTS
+    write_text(path, yaml.safe_dump(build_facts(build), sort_keys=False, allow_unicode=True, width=1 << 16))
+    return path
+
+
+def build_facts(build: BuildFolder) -> dict[str, Any]:
+    """Kind, seeds, steps with their counts, models as they were asked, prompts with their SHA-256.
+
+    What differs between two runs of one build (seconds, requests that the cache saved) is left out.
+    """
+    states = build.states()
+    records = [state.record for state in states if state.record]
+    return {
+        "kind": build.config.kind,
+        "seeds": dict(_seeds(build.config.seeds.facts())),
+        "steps": [_step(state) for state in states if state.record],
+        "models": {name: _flat(facts) for record in records for name, facts in record.depends.get("models", {}).items()},
+        "prompts": {name: sha256 for record in records for name, sha256 in record.depends.get("prompts", {}).items()},
+        "agreement": list(_agreement(build)),
+    }
+
+
+def _agreement(build: BuildFolder) -> Iterator[dict[str, Any]]:
+    """How far reviewers agree: a row for each step, question and measure that is a number; pairs of reviewers left out."""
+    from toolkit.construction.review.review_status import agreement_rows
+
+    for row in agreement_rows(build):
+        if not math.isnan(row["value"]):
+            yield row | {name: round(row[name], 6) for name in Estimate._fields}
+
+
+def _seeds(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Key -> the name of a benchmark or an index; of files, each with its SHA-256."""
+    for key, value in facts.items():
+        yield key, str(value["name"]) if "name" in value else dict(value)
+
+
+def _step(state: StepState) -> dict[str, Any]:
+    record = state.record
+    counts = {"entered": record.entered, "left": record.left, "waiting": record.waiting}
+    return {"step": state.step.name, **counts, "rejected": dict(record.rejected), "tokens": record.tokens}
+
+
+def _flat(facts: Mapping[str, Any]) -> dict[str, str]:
+    """A model's facts as texts, without a mapping in them."""
+    rows: dict[str, str] = {}
+    for key, value in facts.items():
+        rows |= _flat(value) if isinstance(value, Mapping) else {str(key): str(value)}
+    return rows
