@@ -134,8 +134,10 @@ def _fresh_home(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        del os.environ["TANDEM_HOME"]
-        os.environ |= {} if before is None else {"TANDEM_HOME": before}
+        if before is None:
+            del os.environ["TANDEM_HOME"]
+        else:
+            os.environ["TANDEM_HOME"] = before
 
 
 def _missing(name: str) -> Check | None:
