@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
-from toolkit.datasets import TopicSet, find, is_benchmark_folder
-from toolkit.datasets.recorded_topics import recorded_topics
+from toolkit.datasets import find, is_benchmark_folder
 from toolkit.engine import refuse_object
 from toolkit.files.provenance import Output
 from toolkit.jobs.file_job import RunJob, stem_of
 from toolkit.retrieval.index import corpus_name
 from toolkit.retrieval.instructions import topics_sent
-from toolkit.retrieval.search.candidates import CANDIDATES, benchmark_candidates
 from toolkit.retrieval.search.chosen_system import on_servers, shared_parameters
 from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import Made, Pipeline, Results, Step, given_topics, made_of, recorded_run, results_of
-from toolkit.retrieval.texts import texts_from
 
 if TYPE_CHECKING:
     from toolkit.retrieval.rerank import Rerank
@@ -212,6 +209,10 @@ def rerank_job(
 
     Raises ToolkitError.
     """
+    from toolkit.datasets.recorded_topics import recorded_topics
+    from toolkit.retrieval.search.candidates import CANDIDATES, benchmark_candidates
+    from toolkit.retrieval.texts import texts_from
+
     source = run if run is not None else reranker.spec.parameters.get("run")
     if source is None:
         raise ToolkitError("no run to rerank", "name one with --run, or take the benchmark's candidates (--run candidates)")
@@ -220,7 +221,12 @@ def rerank_job(
         what = "candidates are" if read is None else "run is"
         raise ToolkitError(f"no record says which topics the {what} of", "name them with --topics")
     topic_set = given_topics(topics) if topics is not None else recorded_topics(read)
-    made = _benchmarks_own(topic_set) if read is None else made_of(read)
+    if read is None:
+        own = benchmark_candidates(topic_set)
+        facts = {"of": topic_set.benchmark.spec.name, "queries": len(own.query_ids), "lines": len(own)}
+        made = Made(own, source=CANDIDATES, facts=facts)
+    else:
+        made = made_of(read)
     inputs = Results(
         topic_set, topics_sent(topic_set, instruction), instruction, texts_from(topic_set, index=index, docs=docs), (made,)
     )
@@ -229,12 +235,8 @@ def rerank_job(
 
 def rerank_name(job: RunJob) -> str:
     """`run.<topics>.<index>.<system>.rerank-NAME.trec`: the name of the run that is reranked, extended."""
+    from toolkit.retrieval.search.candidates import CANDIDATES
+
     source, instruction = job.inputs.one.source, job.inputs.instruction
     stem = stem_of(source) if source not in (CANDIDATES, "-") else f"run.{job.inputs.topics.name}.{stem_of(source)}"
     return ".".join([stem, job.step.name, *([instruction] if instruction != "full" else []), "trec"])
-
-
-def _benchmarks_own(topics: TopicSet) -> Made:
-    run = benchmark_candidates(topics)
-    facts = {"of": topics.benchmark.spec.name, "queries": len(run.query_ids), "lines": len(run)}
-    return Made(run, source=CANDIDATES, facts=facts)
