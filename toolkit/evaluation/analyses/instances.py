@@ -12,7 +12,7 @@ from toolkit.core.modes import guess_group, join_mode
 from toolkit.core.runs import Run
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.evaluation.scores.scoring import own_queries
-from toolkit.metrics.inference import TESTED, Cores, Estimate
+from toolkit.metrics.inference import TESTED, Estimate
 
 FOUND = ("95 % from", "95 % to", "p")  # the modes of what is known of a difference
 
@@ -58,15 +58,6 @@ class Instances:
         rows = slice(None) if kept is None else kept
         np.minimum.at(lowest, self.groups[rows], values[rows])
         return np.where(np.isinf(lowest), np.nan, lowest)
-
-    def sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Cores:
-        """An instance's value over each core query; kept as in `worst`."""
-        known = values if kept is None else np.where(kept, values, np.nan)
-        return Cores.of(known, self.groups)
-
-    def worst_sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Cores:
-        """The same for the mean of the worst values: a group's smallest, of those that have an instance left."""
-        return Cores.of(self.worst(values, kept), np.arange(len(self.names)))
 
 
 def found_of(difference: Estimate) -> tuple[float, float, float]:

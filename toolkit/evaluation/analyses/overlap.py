@@ -1,6 +1,7 @@
 """Without the instances whose gold document a lexical run finds: what is left of a score (InstructIR, table 5)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from toolkit.evaluation.comparison.notes import run_notes
 from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.metrics.evaluation import mean
-from toolkit.metrics.inference import ratio_difference
+from toolkit.metrics.inference import Cores, ratio_difference
 
 REPEATS = 1000
 MODES = ("before", "after", "gap", *FOUND, "random gap", "random 2.5%", "random 97.5%", "beyond random")
@@ -46,13 +47,16 @@ def overlap(
         raise ToolkitError(f"the filter depth is {depth}", "--filter-depth is at least 1")
     instances = Instances.of(judgments)
     kept = _kept(instances, lexical.head(depth), judgments)
-    samples = list(_random_kept(instances, kept, seed))
+    every = np.ones(len(kept), bool)
+    each_kept = (every, kept, *_random_kept(instances, kept, seed))
     rows = []
     for run in runs:
         values = instances.values(run, judgments, f"nDCG@{cutoff}")
-        rows += _of_measure(run.tag, f"nDCG@{cutoff}", *_plain(instances, values, kept, samples))
-        rows += _of_measure(run.tag, f"Robustness@{cutoff}", *_worst(instances, values, kept, samples))
-    before, after = (_sizes(instances, rows_kept) for rows_kept in (np.ones(len(kept), bool), kept))
+        plain = lambda left, values=values: np.where(left, values, np.nan)  # noqa: E731
+        rows += _of_measure(run.tag, f"nDCG@{cutoff}", plain, instances.groups, each_kept)
+        worst = partial(instances.worst, values)
+        rows += _of_measure(run.tag, f"Robustness@{cutoff}", worst, np.arange(len(instances.names)), each_kept)
+    before, after = (_sizes(instances, rows_kept) for rows_kept in (every, kept))
     for measure in ("instances", "groups"):
         numbers = (before[measure], after[measure], after[measure] - before[measure])
         rows += [Score(ALL, "all", mode, measure, number, number) for mode, number in zip(MODES, numbers, strict=False)]
@@ -111,25 +115,19 @@ def _random_kept(instances: Instances, kept: np.ndarray, seed: int) -> Iterator[
         yield drawn
 
 
-def _plain(instances: Instances, values: np.ndarray, kept: np.ndarray, samples: Sequence[np.ndarray]) -> tuple:
-    """Means over instances before and after, their sums for the interval, and the means after random drops."""
-    means = mean(values), mean(values[kept])
-    sums = instances.sums(values), instances.sums(values, kept)
-    return means, sums, np.array([mean(values[drawn]) for drawn in samples])
+def _of_measure(
+    name: str, measure: str, values_of: Callable[[np.ndarray], np.ndarray], cores: np.ndarray, kept: Sequence[np.ndarray]
+) -> list[Score]:
+    """The rows of one measure.
 
-
-def _worst(instances: Instances, values: np.ndarray, kept: np.ndarray, samples: Sequence[np.ndarray]) -> tuple:
-    """The same for means of the worst of each group that has an instance left."""
-    before, after, *drawn = (instances.worst(values, rows) for rows in (None, kept, *samples))
-    means, after_random = [[mean(lowest[~np.isnan(lowest)]) for lowest in each] for each in ((before, after), drawn)]
-    sums = instances.worst_sums(values), instances.worst_sums(values, kept)
-    return means, sums, np.array(after_random)
-
-
-def _of_measure(name: str, measure: str, means: tuple[float, float], sums: tuple, after_random: np.ndarray) -> list[Score]:
-    before, after = means
+    values_of  which instances are left, (n,) bool -> the values that the measure is the mean of, NaN where nothing is left
+    cores      the core query of each value
+    kept       before, after, and after each random drop
+    """
+    before, after, *after_random = (mean(each[~np.isnan(each)]) for each in map(values_of, kept))
+    sums = [Cores.of(values_of(rows), cores) for rows in kept[:2]]
     gap = after - before
-    by_chance = after_random - before
+    by_chance = np.array(after_random) - before
     low, high = np.percentile(by_chance, INTERVAL)
     random_gap = mean(by_chance)
     numbers = (before, after, gap, *found_of(ratio_difference(*sums)), random_gap, low, high, gap - random_gap)
