@@ -12,7 +12,7 @@ from toolkit.evaluation import evaluate
 from toolkit.evaluation.comparison import comparison
 from toolkit.evaluation.scores.judgments import from_benchmark
 from toolkit.files.formats import read_run
-from toolkit.registry.published.comparison import Tested
+from toolkit.registry.published import comparison as beside_paper
 from toolkit.studies.reproduce import Outcome, Reproduction, row_scores
 from toolkit.studies.reproduce.compared_cells import compared, to_csv
 from toolkit.studies.reproduce.comparison_page import render
@@ -69,7 +69,7 @@ def test_a_number_from_another_prompt_is_nobodys_best(tested):
     system = best.row.system.name
     sent = (Sent(system, "ours", "", trained=True),)
     others = [
-        each._replace(row=replace(each.row, sent=sent), tested=Tested())
+        each._replace(row=replace(each.row, sent=sent), tested=beside_paper.Tested())
         if each.row and each.row.system.name == system
         else each
         for each in cells
@@ -77,7 +77,7 @@ def test_a_number_from_another_prompt_is_nobodys_best(tested):
     tables = reproduction.tables
     files = SimpleNamespace(tables=tables, path=lambda row: RUNS / f"mfollowir-mini.{SYSTEMS[row.system.name]}.v2.trec.gz")
     again = row_scores.underlined(files, others)
-    assert {each.tested for each in again if each.row and each.row.system.name == system} == {Tested()}
+    assert {each.tested for each in again if each.row and each.row.system.name == system} == {beside_paper.Tested()}
     named = {each.tested.best for each in again if each.tested.best}
     assert named
     assert system not in named
