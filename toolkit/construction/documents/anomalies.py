@@ -135,6 +135,7 @@ class Anomalies(Step):
     def _runs(self, draft: Path, files: Sequence[Path]) -> Iterator[Run]:
         from toolkit.files.formats import read_run
         from toolkit.jobs import search_job
+        from toolkit.jobs.file_job import run_by
 
         if missing := [path for path in self.files(draft.parent) if not path.is_file()]:
             hint = f"search {draft}/{MODE} for it, or leave it out of `runs`"
@@ -142,7 +143,7 @@ class Anomalies(Step):
         yield from map(read_run, self.files(draft.parent))
         for system in self.systems:
             try:
-                yield search_job(f"{draft}/{MODE}", system=system, systems=files).run()
+                yield run_by(search_job(f"{draft}/{MODE}", system=system, systems=files))
             except ToolkitError as error:
                 hint = f"{error.hint}; or name other systems, with `least`, or `anomalies: false` in build.yaml"
                 raise ToolkitError(f"anomalies: {error.message}", hint, problems=error.problems, status=error.status) from error

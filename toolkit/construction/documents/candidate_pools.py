@@ -41,6 +41,7 @@ def searched(
     """
     from toolkit.files.formats import read_run
     from toolkit.jobs import search_job
+    from toolkit.jobs.file_job import run_by
 
     found = [read_run(path) for path in runs]
     if not systems:
@@ -48,7 +49,7 @@ def searched(
     index = tools.seeds.local(tools.seeds.given[INDEX]) if INDEX in tools.seeds.given else None
     with temporary_folder(tools.folder, ".search.", ".part") if _are_files(tools) else nullcontext() as folder:
         asked = _from_files(topics, tools, folder) if folder else _of_seeds(topics, tools)
-        return [search_job(asked, index, system, hits=hits, systems=tools.systems).run() for system in systems] + found
+        return [run_by(search_job(asked, index, system, hits=hits, systems=tools.systems)) for system in systems] + found
 
 
 def pooled(runs: Sequence[Run], core: Mapping[str, str], size: int) -> dict[str, list[str]]:
