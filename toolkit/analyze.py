@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
         sub = add(subcommand, options.__doc__, run)
         common = set(sub.names())
         options(sub)
-        sub.set_defaults(own=[name for name in sub.names() if name not in common])
+        sub.set_defaults(own=[name for name in sub.names() if name not in {*common, "trust_python"}])
         table_options(sub)
     return made
 

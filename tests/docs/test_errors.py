@@ -124,7 +124,7 @@ def test_too_little_memory_is_on_the_page(monkeypatch, tmp_path):
 
 
 def test_a_batch_that_is_too_large_is_on_the_page():
-    source = (ROOT / "toolkit" / "models" / "batches.py").read_text(encoding="utf-8")
+    source = (ROOT / "toolkit" / "models" / "vectors" / "batches.py").read_text(encoding="utf-8")
     message, hint = shown("Out of memory", 1)
     # needs a GPU to be provoked: tests/models does so with a model that fails as one without memory does
     assert f'"{message.removeprefix("error: ")}", "{hint.removeprefix("hint:  ")}"' in source
