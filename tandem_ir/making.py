@@ -230,7 +230,7 @@ def index(corpus: str, output: str | Path, *, system: Any = None, **how: Any) ->
 def encode(corpus: str | None, system: Any, output: str | Path, *, topics: Any = None, **how: Any) -> Path:
     """Encode a corpus, or topics in its place, into a folder of vectors; an interrupted encoding resumes.
 
-    how  `systems`, `recipe`, `shard_size`, `device`, `precision`, `batch_size`, `trust_remote_code`
+    how  `systems`, `recipe`, `pooling`, `shard_size`, `device`, `precision`, `batch_size`, `trust_remote_code`
          on a server (`http:MODEL`) `concurrency`, `retries`, `timeout`, `replay`, `loader`
          of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 

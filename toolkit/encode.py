@@ -13,7 +13,7 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
-from toolkit.model_options import endpoint_options, engine_options, model_options, recipe_options, system_option
+from toolkit.model_options import endpoint_options, engine_options, model_options, pooling_option, recipe_options, system_option
 from toolkit.options import dry_run_option, shard_size_option, topics_option
 from toolkit.parsers import command
 from toolkit.printing import make, note, report
@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     how = parser.add_argument_group("how")
     system_option(how)
     recipe_options(how)
+    pooling_option(how)
     model_options(how)
     endpoint_options(parser)
     engine_options(parser)
@@ -56,7 +57,7 @@ def main(args: argparse.Namespace) -> int:
         raise ToolkitError("no folder for the vectors", "name one with --output")
     from toolkit.jobs.encode_jobs import MODEL, EncodeJob
 
-    given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "shard_size", *MODEL, *ENDPOINT)}
+    given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "pooling", "shard_size", *MODEL, *ENDPOINT)}
     job = EncodeJob(args.what[0] if args.what else None, args.system, args.output, **given)
     made = make(job, args)
     if made is None:

@@ -64,6 +64,7 @@ class EncodeJob(FolderJob):
         topics: Any = None,
         systems: Sequence[str | Path] = (),
         recipe: str | None = None,
+        pooling: str | None = None,
         shard_size: int | None = None,
         **how: Any,
     ):
@@ -72,7 +73,7 @@ class EncodeJob(FolderJob):
         if topics is not None and shard_size is not None:
             raise ToolkitError("topics have one shard", "leave --shard-size out")
         check_counts(batch_size=how.get("batch_size"), shard_size=shard_size)
-        spec = loaded_by(choose_system(system, files=systems, recipe=recipe), how.pop("loader", None))
+        spec = loaded_by(choose_system(system, files=systems, recipe=recipe, pooling=pooling), how.pop("loader", None))
         if spec.kind != "dense":
             raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
         check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+import tiny
 import yaml
 from command import process, tandem
 
@@ -32,6 +33,14 @@ def place(tmp_path_factory):
     done = encode("--topics", "topics.tsv", *SYSTEM, "--output", "q", folder=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "q: 2 topics, 384 dimensions\n")
     return folder
+
+
+def test_a_folder_that_does_not_say_how_it_pools_is_told(place):
+    tiny.tiny_bert(place / "bert")
+    done = encode("c.jsonl", "--system", "bert", "--output", "pooled", folder=place)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "hint:  set it: --pooling cls, mean or last")
+    done = encode("c.jsonl", "--system", "bert", "--pooling", "mean", "--output", "pooled", folder=place)
+    assert (done.returncode, open_vectors(place / "pooled").ids) == (0, ["a", "b", "c"])
 
 
 def test_documents_and_topics_meet_in_one_space(place):
