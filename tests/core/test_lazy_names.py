@@ -7,7 +7,7 @@ import pytest
 
 CODE = """
 import sys
-from toolkit.core import lazy_names
+from toolkit.core.system import lazy_names
 from toolkit.core.system.lazy_names import alt, pandas, pyarrow, requests, vl_convert, yaml
 
 NAMES = ("altair", "pandas", "pyarrow", "requests", "vl_convert", "yaml")

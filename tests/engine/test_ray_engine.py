@@ -60,10 +60,10 @@ def await_(what, seconds=120, pause=0.2):
     return found
 
 
-def encode_long(place):
+def encode_long(place, copies=40):
     """The command without engine and output over so many units that some are left when a process is found and killed."""
     lines = (place / "c.jsonl").read_text().splitlines()
-    docs = [{**json.loads(line), "id": f"{copy}-{number}"} for copy in range(40) for number, line in enumerate(lines)]
+    docs = [{**json.loads(line), "id": f"{copy}-{number}"} for copy in range(copies) for number, line in enumerate(lines)]
     (place / "long.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
     return ["encode", "long.jsonl", *map(str, ENCODE[2:])]
 
@@ -156,7 +156,7 @@ def test_a_killed_command_is_resumed_with_other_workers_and_without(place):
     assert {path: path.stat().st_mtime_ns for path in before} == before, "what was done is not done again"
     assert len(sessions) == 2
     assert not [session for session in sessions if os.path.exists(session)], "the next command removes what a killed one left"
-    await_(lambda: not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE], seconds=10)
+    await_(lambda: not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE], seconds=60)
     for name in ("alone", "local-long"):
         tandem(*encode, "--output", name, cwd=place, check=True)
     assert files(place / "again") == files(place / "alone") == files(place / "local-long")
@@ -167,7 +167,7 @@ def test_a_killed_command_is_resumed_with_other_workers_and_without(place):
 @pytest.mark.usefixtures("ray_alone")
 @pytest.mark.parametrize("ended", ["command", "raylet", "agent"])
 def test_a_command_that_is_ended_or_whose_only_node_is_lost_ends_with_a_line(place, ended):
-    words = [sys.executable, "-m", "toolkit", *encode_long(place), "--engine", "ray", "--output", f"ended-{ended}"]
+    words = [sys.executable, "-m", "toolkit", *encode_long(place, 200), "--engine", "ray", "--output", f"ended-{ended}"]
     running = subprocess.Popen(words, cwd=place, stderr=subprocess.PIPE, text=True)
     await_(lambda: list(place.glob(f"ended-{ended}/vectors-*.npy")), pause=0.02)
     below = mine(running.pid)
@@ -183,7 +183,7 @@ def test_a_command_that_is_ended_or_whose_only_node_is_lost_ends_with_a_line(pla
         assert running.returncode == 1
         assert re.fullmatch(r"error: the Ray cluster at 127\.0\.0\.1:\d+ has no node left for a worker", said[-2])
         assert said[-1] == "hint:  the same command computes what is left"
-    await_(lambda: not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE], seconds=20)
+    await_(lambda: not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE], seconds=60)
 
 
 @pytest.mark.parametrize(

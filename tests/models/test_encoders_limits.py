@@ -217,7 +217,7 @@ def test_an_adapter_of_another_class_is_refused(tmp_path):
     spec = tiny.tiny_spec(adapter, base=str(base), parameters={"pooling": "last", "eos": True})
     with pytest.raises(ToolkitError) as caught:
         load_encoder(spec, device="cpu")
-    assert caught.value.message == f"tiny: the adapter in {adapter} does not fit LlamaModel"
+    assert caught.value.message.startswith(f"tiny: the adapter in {adapter} does not fit LlamaModel (")
 
 
 def test_layers_after_the_pooling_are_computed_in_float32_too(bert, tmp_path):

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
-from chromium import needs_chromium
+from chromium import needs_chromium, wait
 from command import tandem
 from hypothesis import given
 from hypothesis import strategies as st
@@ -333,7 +333,11 @@ def test_the_index_is_searched_and_sorted(chrome, site):
 
     assert len(names()) == 6
     chrome.find_elements("css selector", "#matrix thead th.number")[0].click()
-    values = [cell.text.split()[0] for cell in chrome.find_elements("css selector", "#matrix tbody td:nth-of-type(1)")]
-    assert values == sorted((each for each in values if each != "-"), reverse=True) + [each for each in values if each == "-"]
+
+    def in_order():
+        values = [cell.text.split()[0] for cell in chrome.find_elements("css selector", "#matrix tbody td:nth-of-type(1)")]
+        return values == sorted((one for one in values if one != "-"), reverse=True) + [one for one in values if one == "-"]
+
+    wait(chrome, in_order)  # the rows move after the click
     chrome.find_element("css selector", ".dt-search input").send_keys("rules")
     assert names() == ["bm25+rules"]

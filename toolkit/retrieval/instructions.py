@@ -17,7 +17,6 @@ from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.topics import Topic
 from toolkit.datasets import TopicSet
-from toolkit.models.lucene.language_id import script
 from toolkit.registry import FOLDER
 
 OTHER = ("short", "keywords")  # of `Topic.wordings`
@@ -142,6 +141,8 @@ def _pools() -> dict[str, _Pool]:
 @cache
 def neutral_text(instruction: str) -> str:
     """Neutral sentences with the instruction's number of words (or the nearest) and nearly its number of characters."""
+    from toolkit.models.lucene.language_id import script
+
     pools = _pools()
     written_in = script(instruction)
     if written_in not in pools:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rights import small_disk
 
 from toolkit.core.errors import ToolkitError
-from toolkit.files.store import archives, unpack
+from toolkit.files.store import archives
+from toolkit.files.store.archives import unpack
 
 FILES = (("index/segments_1", b"one" * 100), ("index/deep/_0.cfs", bytes(range(256)) * 4))
 

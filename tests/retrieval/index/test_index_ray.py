@@ -22,7 +22,8 @@ DOCUMENTS = 2000
 def place(tmp_path_factory):
     """Documents, topics, vectors, and what one process makes of them."""
     import numpy as np
-    from tests.index.test_index_shards import encoded
+
+    from tests.retrieval.index.test_index_shards import encoded
 
     folder = tmp_path_factory.mktemp("ray")
     words = WORDS.split()

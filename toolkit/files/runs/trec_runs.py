@@ -14,7 +14,6 @@ from toolkit.core.runs import Run
 from toolkit.core.system.files import open_input, open_output
 from toolkit.core.system.lazy_names import compute, pyarrow
 from toolkit.core.tables.columns import split_lines, to_arrow, to_numpy
-from toolkit.files.runs.lint import is_score, run_from_lines, scan_run
 from toolkit.files.runs.problems import by_line, check_scores, refuse
 from toolkit.files.texts.lines import check_ids, first_lines, is_text, text_problems, without_marks
 from toolkit.files.texts.parse import parse_plain
@@ -26,6 +25,8 @@ DEFAULT_TAG = "tandem"
 
 def is_trec(data: bytes) -> bool:
     """Whether the first line that is neither blank nor a comment is one of a TREC run."""
+    from toolkit.files.runs.lint import is_score  # which who only writes a run does not need
+
     row = next((line.split() for line in first_lines(data)), [])
     return len(row) == 6 and is_score(row[4]) and all(map(is_text, row)) and b"\0" not in data
 
@@ -43,7 +44,8 @@ def parse_trec(data: bytes, source: str) -> Run:
     plain = parse_plain([data], source)
     if plain is not None:
         return plain
-    # something is wrong: the linter finds all of it
+    from toolkit.files.runs.lint import run_from_lines, scan_run  # something is wrong: the linter finds all of it
+
     lines, problems = scan_run(data)
     refuse(source, by_line(problems + text_problems(data)))
     return run_from_lines(lines, source)

@@ -1,7 +1,6 @@
 """What Tandem stores on this machine: its home, locks between processes, checked downloads, safe unpacking."""
 
 from toolkit.core.system.files import home
-from toolkit.files.store.archives import unpack
 from toolkit.files.store.bounded_http import reason, without_secrets
 from toolkit.files.store.download import check_room, download, fetch_index, fetched_files, index_folder, shown, with_mirror
 from toolkit.files.store.sharing import lock, lock_folder, new_folder
@@ -18,7 +17,6 @@ __all__ = [
     "new_folder",
     "reason",
     "shown",
-    "unpack",
     "with_mirror",
     "without_secrets",
 ]

@@ -21,7 +21,6 @@ from toolkit.core.specs import IndexSpec
 from toolkit.core.system.files import home
 from toolkit.core.system.lazy_names import requests
 from toolkit.core.system.progress import progress, say
-from toolkit.files.store.archives import unpack
 from toolkit.files.store.bounded_http import Deadline, reason, session, without_secrets
 from toolkit.files.store.digests import DIGESTS, changed_files, write_digests
 from toolkit.files.store.sharing import lock
@@ -291,6 +290,8 @@ def _fetch(spec: IndexSpec, folder: Path, unpacked: int | None) -> None:
         if not folder.exists():  # another process may have fetched it meanwhile
             # by its digest: addresses of different indexes may end in one name
             archive = home() / "downloads" / spec.md5.lower() / file_name(spec.urls[0])
+            from toolkit.files.store.archives import unpack
+
             download(with_mirror(spec.urls), archive, md5=spec.md5, size=spec.size)
             unpack(archive, folder, most=unpacked, complete=write_digests)
             shutil.rmtree(archive.parent)
