@@ -31,9 +31,8 @@ def parser() -> argparse.ArgumentParser:
     add = subcommands(made)
     for subcommand, options in SUBCOMMANDS.items():
         sub = add(subcommand, options.__doc__, run)
-        common = set(sub.names())
         options(sub)
-        sub.set_defaults(own=[name for name in sub.names() if name not in {*common, "trust_python"}])
+        sub.set_defaults(own=sub.names())
         table_options(sub)
     return made
 

@@ -123,8 +123,7 @@ def run_prompt(args: argparse.Namespace) -> None:
     from toolkit.retrieval.expand import load_expander
 
     spec = choose_system(args.system, files=args.systems, kind="expander")
-    prompt = load_expander(spec, prompt=args.prompt, prompts=args.prompts).prompt
-    print(f"{prompt.name} (sha256 {prompt.sha256})\n\n{prompt.show()}")
+    print(load_expander(spec, prompt=args.prompt, prompts=args.prompts).prompt.titled())
 
 
 def run_all(args: argparse.Namespace) -> None:

@@ -25,7 +25,7 @@ def table_options(
     output: bool = True,
     tsv: bool = False,
 ) -> None:
-    """How tables are shown, for `shell.write_tables`: `--format`, `--all`, `--notes`, `--sort`, `--decimals`, `--output`.
+    """How tables are shown, for `printing.write_tables`: `--format`, `--all`, `--notes`, `--sort`, `--decimals`, `--output`.
 
     formats  what the command can write beside the usual forms
     numbers  whether there are scores, for `--percent` and `--decimals`

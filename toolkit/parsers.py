@@ -26,6 +26,9 @@ REWORDED = {
 INVALID = re.compile(r"argument (?:.*/)?(?P<name>\S+): invalid choice: '(?P<wrong>.*?)' \(choose from (?P<known>.*)\)")
 
 
+TAKEN = ("help", "version", "quiet", "debug", "trust_python")  # by argparse and `shell.guard`, of every command
+
+
 class _Once(argparse._StoreAction):
     """An option that has one value: given twice, one of the two would be passed over silently."""
 
@@ -67,8 +70,8 @@ class _Parser(argparse.ArgumentParser):
         raise ToolkitError(message, f"did you mean {near[0]}? Or see {self.prog} --help" if near else f"{self.prog} --help")
 
     def names(self) -> list[str]:
-        """What the values of its arguments are called."""
-        return [action.dest for action in self._actions]
+        """What the values of its arguments are called, but for those that argparse or `shell.guard` take."""
+        return [action.dest for action in self._actions if action.dest not in TAKEN]
 
     def options(self) -> list[str]:
         """The options of the command and, where it has them, of its subcommands."""

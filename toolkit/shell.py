@@ -29,7 +29,7 @@ def refusals() -> Iterator[None]:
         raise refused from error
 
 
-_ended: dict[str, int | None] = {"status": None}
+_exit: dict[str, int | None] = {"status": None}
 
 
 def guard(
@@ -44,9 +44,9 @@ def guard(
     With `--debug` an error keeps its traceback.
     """
     _speak_utf8()
-    _ended["status"] = None  # an exception that is let through has Python's own
+    _exit["status"] = None  # an exception that is let through has Python's own
     with safe_streams(), each_once():
-        _ended["status"] = status = _guarded(parser, run, sys.argv[1:] if argv is None else argv)
+        _exit["status"] = status = _guarded(parser, run, sys.argv[1:] if argv is None else argv)
     return status
 
 
@@ -103,12 +103,12 @@ def _leave() -> None:
     main = sys.modules["__main__"]
     module, file = getattr(getattr(main, "__spec__", None), "name", ""), getattr(main, "__file__", None) or ""
     is_command = module.startswith("toolkit.") or Path(file).name == "tandem"
-    if not is_command or _ended["status"] is None or "pyarrow" not in sys.modules:
+    if not is_command or _exit["status"] is None or "pyarrow" not in sys.modules:
         return
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    os._exit(_ended["status"])
+    os._exit(_exit["status"])
 
 
 class _Ended(KeyboardInterrupt):

@@ -47,6 +47,12 @@ def test_the_order_of_lines_does_not_matter(rows, random):
     assert ranked(Run.from_rows(rows)) == ranked(Run.from_rows(shuffled))
 
 
+def test_lines_of_one_score_in_a_query_are_tied():
+    run = Run.from_rows([ScoredDoc("q", "a", 1), ScoredDoc("q", "b", 2), ScoredDoc("q", "c", 1), ScoredDoc("r", "d", 1)])
+    assert run.tied.tolist() == [False, True, True, False]
+    assert Run.from_rows([]).tied.tolist() == []
+
+
 @given(RUN)
 def test_order_is_the_literal_sort(rows):
     expected = {}

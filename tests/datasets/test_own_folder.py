@@ -13,6 +13,7 @@ from own_folders import GOOD, good
 import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.datasets import find, load, resolve_topics
+from toolkit.datasets.names import selected_whole
 from toolkit.datasets.own.own_folder import open_folder
 
 MODES = ("base", "pos", "neg")
@@ -58,6 +59,10 @@ def test_a_folder_and_its_parts_have_names(mine, name, modes, canonical):
     selection = find(name)
     assert (selection.groups, selection.modes, selection.name) == (("all",), modes, canonical)
     assert find(selection.reference) == selection  # wherever it is asked
+
+
+def test_all_groups_of_a_folder_are_meant_by_its_whole_path_too(mine):
+    assert selected_whole(str(Path("mine").absolute())).groups == selected_whole("mine").groups == ("all",)
 
 
 def test_what_is_no_part_is_said_with_those_that_are(mine):

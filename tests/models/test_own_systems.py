@@ -156,6 +156,12 @@ def test_a_file_that_changed_is_another_system_and_not_taken_for_the_one_that_wa
         load_own(after)
 
 
+def test_an_object_is_looked_up_once_however_often_it_is_asked(module, monkeypatch):
+    encoder = load_encoder(spec_of(f"python:{module}:load"), batch_size=1)
+    monkeypatch.setattr("toolkit.models.checkpoints.own_systems.find_source", lambda name: pytest.fail("looked up again"))
+    assert len(encoder.encode([Input("", "a"), Input("", "b")], "query")) == 2
+
+
 def test_the_identity_has_module_factory_and_digest(module):
     spec = choose_system(f"python:{module}:load")
     identity = model_identity(spec)

@@ -13,7 +13,7 @@ from toolkit.construction.steps import Step
 from toolkit.construction.text_models import TextModel, read_models
 from toolkit.construction.tools import PROMPTS, find_prompt
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import atomic_path
+from toolkit.core.system.files import atomic_path, write_text
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.models.llm.prompts import prompt_of_folder, slot_problems
 from toolkit.registry.loader import did_you_mean, to_spec
@@ -62,8 +62,7 @@ def new_build(kind: str, folder: str | Path) -> Path:
     text, path = template(kind), Path(folder) / FILE
     if path.exists():
         raise ToolkitError(f"{path} is there already", "name another folder, or edit the file")
-    with atomic_path(path) as part:
-        part.write_text(text.replace("{folder}", str(folder)), encoding="utf-8")
+    write_text(path, text.replace("{folder}", str(folder)))
     return path
 
 

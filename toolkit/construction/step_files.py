@@ -19,7 +19,7 @@ from toolkit.construction.build_config import BuildConfig
 from toolkit.construction.steps import Item, Step, after, read_items, to_line
 from toolkit.construction.tools import Asked
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import atomic_path, open_output
+from toolkit.core.system.files import open_output, write_text
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.files.provenance.record import record_path
 from toolkit.files.store.digests import file_sha256
@@ -133,9 +133,8 @@ class StepFile:
         row = {"step": step.name, "tandem-ir": __version__, "digest": record.digest}
         row |= {name: getattr(record, name) for name in _FIELDS}
         row |= {"asked": {name: asdict(each) for name, each in record.asked.items()}, "depends": record.depends}
-        with atomic_path(record_path(self.path)) as part:
-            text = yaml.safe_dump(plain(row), sort_keys=False, allow_unicode=True, width=1 << 16)
-            part.write_text(text, encoding="utf-8")
+        text = yaml.safe_dump(plain(row), sort_keys=False, allow_unicode=True, width=1 << 16)
+        write_text(record_path(self.path), text)
 
 
 _FIELDS = ("sha256", "entered", "left", "waiting", "rejected", "asked", "figures", "seconds")

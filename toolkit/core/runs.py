@@ -105,7 +105,10 @@ class Run:
         """(n,) bool, in `order`: lines whose score, as a 32-bit float, another document of the query has too."""
         scores, queries = self.scores.astype(np.float32)[self.order()], self.queries[self.order()]
         equal = (scores[1:] == scores[:-1]) & (queries[1:] == queries[:-1])
-        return np.append(equal, False) | np.insert(equal, 0, False)
+        tied = np.zeros(len(scores), bool)
+        tied[1:] |= equal
+        tied[:-1] |= equal
+        return tied
 
     @cached_property
     def _trec_order(self) -> np.ndarray:

@@ -46,8 +46,8 @@ def description(name: str) -> Iterator[tuple[str, int]]:
     for part, groups in spec.selections.items():
         yield f"  {part_name(spec.name, part)}: {', '.join(part_name(spec.name, group) for group in groups)}", 2
     for group in (group for group in spec.groups if group["name"] in selection.groups):
-        facts = {key: value for key, value in group.items() if key != "name" and value} | group.get("counts", {})
-        facts.pop("counts", None)
+        own = {key: value for key, value in group.items() if key not in ("name", "counts") and value}
+        facts = own | group.get("counts", {})
         text = "; ".join(f"{key} {_shown(value)}" for key, value in facts.items())
         state = "on this machine" if group["name"] in here else "not fetched"
         yield f"  {part_name(spec.name, group['name'])} ({state}){': ' if text else ''}{text}", 2
@@ -66,7 +66,7 @@ def _shown(value: object) -> str:
 
 
 def fetched(name: str, folder: Path | None = None) -> Iterator[str]:
-    """Download a benchmark or one of its groups, or take it from a folder: a line for each group, and notes of what is odd."""
+    """Download a benchmark or one of its groups, or take it from a folder: a line for each group, and warnings."""
     selection = selected_whole(name) if folder else selected(name, at_hand=False)
     benchmark = load(selection.benchmark)
     if folder:

@@ -115,7 +115,7 @@ def selected_whole(name: str) -> Selection:
     selection = selected(name, at_hand=False)
     if name != selection.benchmark:
         return selection
-    return replace(selection, groups=tuple(group["name"] for group in registry.benchmark(name).groups))
+    return replace(selection, groups=load(name).groups)
 
 
 def _find_in_folder(name: str) -> Selection | None:

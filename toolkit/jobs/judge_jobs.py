@@ -207,7 +207,7 @@ def prompt_shown(
     if chosen is None:
         hint = "only judges that are language models have a prompt"
         raise ToolkitError(f"{spec.name} is a classifier: it is sent no prompt", hint)
-    return f"{chosen.name} (sha256 {chosen.sha256})\n\n{chosen.show()}"
+    return chosen.titled()
 
 
 def planned(judge: Judge, plan: Plan) -> str:

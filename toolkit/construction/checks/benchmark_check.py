@@ -1,27 +1,26 @@
 """All checks of one benchmark, built or not: `tandem build check`. Whether instructions matter to labels and scores is here."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolkit import metrics as tandem
 from toolkit.construction.checks.judged_texts import JudgedTexts, judged_texts
 from toolkit.construction.checks.near_duplicates import COSINE, THRESHOLD, Alike, near_duplicates_in
 from toolkit.construction.checks.surface_cues import SurfaceRow, surface_cues
 from toolkit.core.errors import three
-from toolkit.core.modes import BASE, join_mode
+from toolkit.core.modes import BASE
 from toolkit.core.system.progress import progress
 from toolkit.datasets import find
 from toolkit.datasets.own import PROVENANCE, provenance_file
 from toolkit.datasets.own.item_provenance import read_provenances
 from toolkit.datasets.own.own_check import check_folder
+from toolkit.evaluation.analyses.instances import plain_values
 from toolkit.evaluation.comparison.circularity import Circular, Share, circular, circularity_text, grouped, shares_of
 from toolkit.evaluation.comparison.references import blind
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
 from toolkit.evaluation.scores.judgments import from_benchmark
-from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics import parse
 
 LABELS, SCORE = "labels", "score"
@@ -78,22 +77,13 @@ def unchanged_scores(evaluation: Evaluation, only: str = "all") -> Iterator[Effe
     for run in evaluation.runs:
         ignorant = blind(run, modes)
         for part in judgments.parts:
-            own, without = (_values(each, part) for each in (own_queries(run, part), ignorant))
+            own, without = (plain_values(each, part, MEASURE) for each in (run, ignorant))
             asked = [query_id for query_id in own if modes.split(query_id)[1] not in modes.of(BASE)]
             same = [query_id for query_id in asked if abs(own[query_id] - without.get(query_id, 0.0)) <= SAME]
             group = part.group if len(judgments.parts) > 1 else only
             yield Effect(
                 group, SCORE, run.tag, len(asked), tuple(Ignored(group, query_id, SCORE, run.tag) for query_id in same)
             )
-
-
-def _values(run, part) -> Mapping[str, float]:
-    """Query id with its mode -> nDCG@10."""
-    found = {}
-    for measured in tandem.evaluate([MEASURE], own_queries(run, part), part.qrels):
-        ids = (join_mode(query_id, measured.mode) for query_id in measured.query_ids)
-        found |= zip(ids, measured.values.tolist(), strict=True)
-    return found
 
 
 @dataclass(frozen=True)

@@ -150,9 +150,8 @@ def _known(name: str, tools: Tools) -> dict[str, dict[str, str]]:
     """Id, and published id, without mode -> query and narrative of a topic."""
     from toolkit.datasets import resolve_topics
 
-    local = tools.folder / name
     known: dict[str, dict[str, str]] = {}
-    for topic in resolve_topics(str(local) if local.exists() else name).topics:
+    for topic in resolve_topics(tools.seeds.local(name)).topics:
         if topic.instruction:
             for each in (topic.base_id, published_id(topic)):
                 known.setdefault(each, {"query": topic.query or topic.text, "narrative": topic.instruction})

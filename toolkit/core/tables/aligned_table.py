@@ -1,6 +1,6 @@
 """Tables for people: what a table is, and its text, which fits the terminal; `table_forms` has its other forms.
 
-A command makes a `Table` and hands it to `shell.write_tables`, which knows the options, the terminal and `--output`.
+A command makes a `Table` and hands it to `printing.write_tables`, which knows the options, the terminal and `--output`.
 """
 
 import difflib

@@ -3,8 +3,8 @@
 A module has
 
     NEEDED                          keys (texts) that a group's entry must have
-    tables(group)                   the tables that a stored copy holds, as `tables.read_table` names them; `read` says which of
-                                    them may be missing
+    tables(group)                   the tables of a copy, as `data_files.read_table` names them; `read` says which of them
+                                    may be missing
     find(root, group)               the folder of a group inside a local copy; None where it is not there
     read(folder, spec, group)       the `Part` that a folder with these tables holds, in whatever form they are;
                                     ToolkitError, with each problem's file and line, where something cannot be right

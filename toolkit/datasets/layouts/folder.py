@@ -1,6 +1,6 @@
 """A benchmark in a folder of the user's: `benchmark.yaml`, topics, qrels and a corpus, read where they lie.
 
-Which files there are, and what may be in them: `benchmarks.own.own_folder`. Nothing is copied; documents are read when they are
+Which files there are, and what may be in them: `datasets.own.own_folder`. Nothing is copied; documents are read when they are
 asked for.
 """
 

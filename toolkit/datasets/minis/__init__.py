@@ -1,13 +1,14 @@
 """The readers of the minis: benchmarks written for this project, in readable files of their own (`toolkit/datasets/corpora/`).
 
-A module has `NEEDED` (keys of a group's entry, texts) and `read(spec, group) -> Part`; an entry's `layout` names it, and one
-line here makes it known. It may have `checks(part, group)`, as a published layout may (see `layouts`).
+A module has `NEEDED` (keys of a group's entry, texts) and `read(spec, group) -> Part`; an entry's `layout` is its name
+with `-mini`. It may have `checks(part, group)`, as a published layout may (see `layouts`).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from toolkit.core.documents import Doc
@@ -16,7 +17,7 @@ from toolkit.core.system.files import corpora
 from toolkit.core.system.yaml_json import read_yaml
 
 # layout -> module
-MINIS = {"berds-mini": "berds", "infosearch-mini": "infosearch", "instructir-mini": "instructir", "mfollowir-mini": "mfollowir"}
+MINIS = {f"{each.name}-mini": each.name for each in iter_modules(__path__)}
 
 
 def entries(benchmark: str, key: str) -> Iterator[tuple[Path, Mapping[str, Any], Mapping[str, Any]]]:

@@ -10,7 +10,7 @@ from toolkit import metrics as tandem
 from toolkit import registry
 from toolkit.core.modes import guess_group, join_mode
 from toolkit.core.runs import Run
-from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics.inference import TESTED, Estimate
 
@@ -45,11 +45,9 @@ class Instances:
 
     def values(self, run: Run, judgments: Judgments, measure: str) -> np.ndarray:
         """(n,) float64: a plain measure of each instance; 0 where the run lacks it."""
-        value_of = {}
+        value_of: dict[str, float] = {}
         for part in judgments.parts:
-            for measured in tandem.evaluate([measure], own_queries(run, part), part.qrels):
-                ids = (join_mode(query_id, measured.mode) for query_id in measured.query_ids)
-                value_of |= zip(ids, measured.values.tolist(), strict=True)
+            value_of |= plain_values(run, part, measure)
         return np.array([value_of[query_id] for query_id in self.query_ids])
 
     def worst(self, values: np.ndarray, kept: np.ndarray | None = None) -> np.ndarray:
@@ -58,6 +56,15 @@ class Instances:
         rows = slice(None) if kept is None else kept
         np.minimum.at(lowest, self.groups[rows], values[rows])
         return np.where(np.isinf(lowest), np.nan, lowest)
+
+
+def plain_values(run: Run, part: Part, measure: str) -> dict[str, float]:
+    """Query id with its mode -> a plain measure of it, of the queries of a group."""
+    found: dict[str, float] = {}
+    for measured in tandem.evaluate([measure], own_queries(run, part), part.qrels):
+        ids = (join_mode(query_id, measured.mode) for query_id in measured.query_ids)
+        found |= zip(ids, measured.values.tolist(), strict=True)
+    return found
 
 
 def found_of(difference: Estimate) -> tuple[float, float, float]:

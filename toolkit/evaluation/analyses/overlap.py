@@ -35,7 +35,7 @@ def overlap(
 ) -> Scores:
     """nDCG and Robustness before and after instances with a relevant document in the lexical run's top `depth` are dropped.
 
-    words  instance -> its overlap of words with its gold document (see `analyze.words`), for a row that says what was dropped;
+    words  instance -> its overlap of words with its gold document (see `analyses.words`), for a row that says what was dropped;
            None where the texts are not on this machine
 
     Groups are formed anew from what is left, and one with nothing left does not count. `gap` is after minus before.

@@ -82,7 +82,7 @@ def tables(
     cutoff: int = CUTOFF,
     by_query: bool = False,
 ) -> Shown:
-    """`stance` of run files, judged as in `coverage_tables`.
+    """`stance` of run files, judged as in `coverage.tables`.
 
     perspectives  in place of those of the two sides: a run of all perspectives, see `by_stance`
     stances       the file that `read_stances` reads

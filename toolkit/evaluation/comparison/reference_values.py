@@ -65,7 +65,7 @@ class Joined(compute.Joined):
         return copy + tab + super().group(query_id)
 
     def _locate(self, query_ids: Sequence[str], queries: np.ndarray, docs: np.ndarray) -> Located:
-        """`measures.join.locate` in each reference, one after the other; queries, docs  codes in `query_ids` and the qrels."""
+        """`join.locate` in each reference, one after the other; queries, docs  codes in `query_ids` and the qrels."""
         lists, width = self.orders.lists, len(self.orders.lists.doc_ids)
         known = {join_mode(base, mode): (code, mode) for mode in self.orders.ranks for code, base in enumerate(lists.bases)}
         bases = np.array([known.get(query_id, (-1, ""))[0] for query_id in query_ids], np.int64)

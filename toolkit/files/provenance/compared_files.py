@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Thread
 
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.system.files import atomic_path, home
+from toolkit.core.system.files import home, write_text
 from toolkit.files.formats.indexes import read_index_record, verify_files
 from toolkit.files.store import fetched_files
 from toolkit.files.texts.per_query_corpus import has_questions, read_questions
@@ -87,8 +87,7 @@ def _remember(folder: Path, state: str, problems: list[str] | None) -> None:
     with suppress(OSError):  # a home that may only be read
         _place(folder).unlink(missing_ok=True)
         if problems == []:
-            with atomic_path(_place(folder)) as part:
-                part.write_bytes(state.encode())
+            write_text(_place(folder), state)
     if problems:
         message = f"the files in {folder} are not as they were: {three(problems)}"
         raise ToolkitError(message, "build, encode or fetch it again; remove what is no part of it")

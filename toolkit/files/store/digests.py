@@ -41,11 +41,11 @@ def digest_cache() -> Path:
     return home() / "digests.sqlite"
 
 
-def write_digests(folder: Path, name: str = DIGESTS) -> None:
+def write_digests(folder: Path) -> None:
     """Write down what all files of a folder are now."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     lines = "".join(f"{file_sha256(path)}  {path.relative_to(folder)}\n" for path in paths)
-    (folder / name).write_bytes(lines.encode(errors="surrogateescape"))
+    (folder / DIGESTS).write_bytes(lines.encode(errors="surrogateescape"))
 
 
 def read_digests(folder: Path, name: str = DIGESTS) -> dict[str, str]:

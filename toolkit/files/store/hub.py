@@ -7,7 +7,6 @@ what comes has to be what it lists.
 import os
 import re
 from collections.abc import Iterable
-from multiprocessing.pool import ThreadPool  # its threads do not outlive an interrupted process
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -89,6 +88,8 @@ def fetch_files(kind: str, repository: str, commit: str, files: Iterable[HubFile
     Raises HubError where one cannot be had or is not what was listed, and ToolkitError where the disk is too small.
     """
     place, missing = f"{endpoint()}/{'' if kind == 'models' else f'{kind}/'}{repository}/resolve/{commit}", []
+    from multiprocessing.pool import ThreadPool  # its threads do not outlive an interrupted process
+
     files = list(files)
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:

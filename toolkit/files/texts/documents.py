@@ -1,4 +1,4 @@
-"""Documents under one name, wherever they come from, with a digest of what was read of them."""
+"""Documents under one name, whole or divided into passages, with a digest of what was read; ids that come twice."""
 
 import hashlib
 import itertools

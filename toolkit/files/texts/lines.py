@@ -1,4 +1,4 @@
-"""Bytes of a text file, whole or refused, and the lines and columns in them."""
+"""Bytes of a text file, whole or refused, the lines and columns in them, and ids."""
 
 import codecs
 import io

@@ -1,4 +1,4 @@
-"""Where a system's checkpoint lies on this machine, whether it may be loaded, and in which dtype on which device."""
+"""Where a system's checkpoint lies on this machine and whether it may be loaded; fetched, or written as safetensors."""
 
 from __future__ import annotations
 

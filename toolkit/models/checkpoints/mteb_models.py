@@ -10,6 +10,7 @@ from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.files.store.bounded_http import settle_libraries
 from toolkit.files.store.hub import endpoint
 from toolkit.models.checkpoints.remote_code import code_of, option_with_code
+from toolkit.models.computing import settle_arithmetic
 from toolkit.registry.loader import did_you_mean
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class MtebModel:
     def model(self) -> Any:
         """What MTEB's loader gives."""
         if self._model is None:
+            settle_arithmetic()
             settle_libraries(endpoint())
             with code_of(f"mteb:{self.meta.name}", self.trusted):
                 self._model = self.meta.load_model()

@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -122,9 +123,9 @@ def check_own(spec: SystemSpec, *, device: str | None = None, precision: str | N
     _check_named(spec)
     if is_dry():
         return
-    if isinstance(made := getattr(spec, "instance", None), MtebModel):
-        made.trusted = trust
     made = spec.instance if isinstance(spec, ObjectSpec) else _attribute(find_source(spec.checkpoint), spec.checkpoint)
+    if isinstance(made, MtebModel):
+        made.trusted = trust
     if isinstance(made, type) or methods_of(made):
         _check_method(spec, made)
 
@@ -227,8 +228,13 @@ class _Called:
     def __init__(self, spec: SystemSpec, method: str):
         self.spec, self.method = spec, method
 
+    @cached_property
+    def bound(self) -> Callable[..., Any]:
+        """The method, of the object that is made when it is first asked for."""
+        return getattr(load_own(self.spec), self.method)
+
     def __call__(self, *arguments: Any) -> Any:
-        call = getattr(load_own(self.spec), self.method)
+        call = self.bound
         with _explained(f"{self.spec.name}: {self.method}"):
             return call(*arguments)
 

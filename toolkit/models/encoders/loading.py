@@ -122,7 +122,8 @@ def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: s
             config.is_causal = False
         config.use_cache = False
         kind, options = kind or _class(config), {"config": config, "dtype": how.dtype, "trust_remote_code": how.trust}
-        check_weights(spec.name, whole, kind, pooled=pooling == "pooler", **options)
+        if device == how.devices[0]:  # the files are the same for all
+            check_weights(spec.name, whole, kind, pooled=pooling == "pooler", **options)
         model = kind.from_pretrained(whole, use_safetensors=True, **options)
     if spec.base:
         model = merged(spec, model, adapter)

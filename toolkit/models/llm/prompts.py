@@ -147,6 +147,10 @@ class Prompt:
         said |= {"prompt_of": self.said_of, **({"shots": len(self.shots)} if self.shots else {})}
         return {"prompt": "ours", "prompt_name": self.name, **said} if self.ours and source else {"prompt": self.name, **said}
 
+    def titled(self) -> str:
+        """`show`, under its name and digest."""
+        return f"{self.name} (sha256 {self.sha256})\n\n{self.show()}"
+
     def show(self) -> str:
         """The prompt for people, slots and all."""
         marks = {False: "", True: ", once for every passage"}

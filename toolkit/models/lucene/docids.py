@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import atomic_path, home
+from toolkit.core.system.files import atomic_path, home, write_text
 from toolkit.core.system.lazy_names import compute, pyarrow
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import decode_json, read_json
@@ -124,8 +124,7 @@ def _from_pickle(path: Path) -> pyarrow.LargeStringArray:
             say(f"reading the ids of {path}")
             with atomic_path(lines) as part, part.open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{doc_id}\n" for doc_id in pickled_ids(path, column))
-            with atomic_path(recorded) as part:
-                part.write_text(file_digest(lines) + "\n")
+            write_text(recorded, file_digest(lines) + "\n")
     return _from_lines(lines)
 
 

@@ -1,4 +1,4 @@
-"""Pointwise rerankers: a model reads a query with one document and gives the pair a score.
+"""Rerankers. Pointwise ones: a model reads a query with one document and gives the pair a score.
 
 Each kind is a class of its own, loaded with torch only when it is asked for.
 """

@@ -34,7 +34,7 @@ def is_rank_only(spec: SystemSpec) -> bool:
 class Library:
     """One model of the library, loaded when it is first needed.
 
-    how  `device`, `precision`, `batch_size` where the type's class has them; `trust_remote_code`, see `models.remote_code`
+    how  `device`, `precision`, `batch_size` where the type's class has them; `trust_remote_code`, see `remote_code`
 
     Raises ToolkitError, when it is loaded or used, for whatever the library raises.
     """

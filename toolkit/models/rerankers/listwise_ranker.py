@@ -233,7 +233,8 @@ def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> L
     if spec.checkpoint.startswith(PYTHON):
         from toolkit.models.checkpoints.own_systems import OwnRanker, check_own, load_own, methods_of
 
-        check_own(spec)
+        asked = {name: how.get(name) for name in ("device", "precision")}
+        check_own(spec, trust=bool(how.get("trust_remote_code")), **asked)
         if is_dry() or "rank" in methods_of(load_own(spec)):
             if prompt:
                 raise ToolkitError(f"{spec.name} is called as rank(query, docs): it has no prompt", "leave --prompt out")

@@ -1,1 +1,1 @@
-"""Models behind HTTP servers: one way of asking (`client`), and the forms of request and answer that servers have (`apis`)."""
+"""Models behind HTTP servers: one way of asking, vectors and scores of answers; `toolkit.registry.apis` has the forms."""

@@ -140,7 +140,7 @@ def claims_over(
 
 
 def tests_of(paper: str) -> Mapping[str, str]:
-    """Measure -> the test by which a paper says what is similar to the best, one of `evaluate.comparison.TESTS`."""
+    """Measure -> the test by which a paper says what is similar to the best, one of `comparison.comparison.TESTS`."""
     return read_yaml(PUBLISHED / "reproductions.yaml")[paper].get("tests", {})
 
 

@@ -239,12 +239,12 @@ class Inconsistency(NamedTuple):
 
 def inconsistencies(paper: str) -> tuple[Inconsistency, ...]:
     """Everything known of a paper; empty where nothing is."""
-    return _read().get(paper, ())
+    return _inconsistencies().get(paper, ())
 
 
 @functools.cache
-def _read() -> dict[str, tuple[Inconsistency, ...]]:
-    content = read_yaml(FOLDER / "published" / "inconsistencies.yaml")
+def _inconsistencies() -> dict[str, tuple[Inconsistency, ...]]:
+    content = read_yaml(PUBLISHED / "inconsistencies.yaml")
     return {
         paper: tuple(Inconsistency(row["what"], tuple(row.get("cells", ()))) for row in rows) for paper, rows in content.items()
     }

@@ -197,8 +197,7 @@ def axis_name(measure: str, mode: str = PAIRED) -> str:
 
 def cell(value: float, digits: int = 2) -> str:
     """A number in a figure, with a true minus and never minus zero."""
-    text = f"{value:.{digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "\u2212")
+    return f"{value:z.{digits}f}".replace("-", "\u2212")
 
 
 def ticks(values: Sequence[float]) -> list[float]:

@@ -1,4 +1,4 @@
-"""How every run differs from each that it may be compared with: value, interval and p, as `evaluate --baseline` has them."""
+"""How runs differ from each other: value, interval and p, as `evaluate --baseline` has them; who is best, what is marked."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""What a report is made of: runs of one benchmark with all that is computed and known of them."""
+"""What a report is made of: runs of one benchmark with all that is known of them, and the number it is about."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The tables of a report: all of a benchmark's, those by kind of system, and one over all benchmarks."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
@@ -74,8 +74,8 @@ def _part(model: ReportModel, facts: RunFacts) -> str:
 
 
 def _mean(model: ReportModel, runs: Sequence[RunFacts], column: tuple[str, str]) -> float | None:
-    values = list(known_values(runs, Key(model.overall, *column)).values())
-    return math.fsum(values) / len(values) if values else None
+    values = known_values(runs, Key(model.overall, *column)).values()
+    return fmean(values) if values else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,7 +123,7 @@ class Rerank(Step):
         return self.is_asked
 
     def prepare(self, results: Results) -> None:
-        """Refuse what loading will refuse, see `checkpoints.check_usable`."""
+        """Refuse what loading will refuse, see `local_checkpoints.check_usable`."""
         how = {name: self.loading[name] for name in ("loader", "device", "trust_remote_code") if name in self.loading}
         check_usable(self.spec, **how)
 
@@ -298,4 +298,4 @@ def shown_prompt(spec: SystemSpec, prompt: str | None = None, prompts: str | Non
     else:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no prompt", "language models have")
     chosen = load_prompt(chosen_prompt(spec, prompt, prompts) or name, kind)
-    return f"{chosen.name} (sha256 {chosen.sha256})\n\n{chosen.show()}"
+    return chosen.titled()

@@ -67,7 +67,7 @@ class Neural(Engine):
         where = find_index(index, chosen.spec, self._build_own)
         self.chosen, self._parts, self.options = chosen, topics.parts, options
         self.sources = tuple(where(part.group) for part in topics.parts)
-        self.computed: dict[str, Any] | None = None  # by workers: see `divided.EncodeQueries`
+        self.computed: dict[str, Any] | None = None  # by workers: see `encoded_queries.EncodeQueries`
         self._executor: Executor = LocalExecutor()
 
     OPENED = ("_opener",)

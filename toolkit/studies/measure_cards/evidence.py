@@ -26,7 +26,7 @@ DIGITS = 6  # of numbers that are recorded
 
 
 def computed(benchmark: str) -> dict[str, list[dict[str, Any]]]:
-    """Everything that `toolkit.registry` says of a benchmark, from its registered runs."""
+    """Everything that `toolkit.registry.evidence` says of a benchmark, from its registered runs."""
     paired = has_modes(benchmark)
     wanted = [*registry.benchmark(benchmark).measures, *([FOLLOWING] if paired else [])]
     files = registered_runs(benchmark)

@@ -119,7 +119,7 @@ class Tables:
     rows       to be made, each behind those that it needs
     others     of the same tables, but of systems that nobody has asked for
     tolerance  how far a number may be off and be near the printed one
-    tests      measure -> how the paper tests it against the best of a column, one of `evaluate.comparison.TESTS`
+    tests      measure -> how the paper tests it against the best of a column, one of `comparison.comparison.TESTS`
     printed    every cell of the chosen tables of results, in the paper's order
     unmade     what cannot be made: the values of cells, and why
     prompts    the folder of published prompts that systems are sent; empty for ours
