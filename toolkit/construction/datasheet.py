@@ -17,7 +17,7 @@ from toolkit.construction.checks.benchmark_check import BenchmarkCheck, check_be
 from toolkit.construction.checks.check_tables import cues, duplicates, effects, makers
 from toolkit.construction.step_files import StepState
 from toolkit.core.system.files import write_text
-from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import dump_yaml, read_yaml
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.core.tables.table_forms import to_markdown
 from toolkit.core.topics import Topic
@@ -217,10 +217,8 @@ def _limits(known: _Known) -> Iterator[str]:
 
 def write_facts(build: BuildFolder, folder: Path) -> Path:
     """Write `datasheet.yaml` into a benchmark's folder; its path. The same build gives the same bytes."""
-    import yaml
-
     path = folder / FACTS
-    write_text(path, yaml.safe_dump(build_facts(build), sort_keys=False, allow_unicode=True, width=1 << 16))
+    write_text(path, dump_yaml(build_facts(build)))
     return path
 
 

@@ -20,7 +20,7 @@ from toolkit.construction.steps import Item, Step, after, read_items, to_line
 from toolkit.construction.tools import Asked
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output, write_text
-from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import dump_yaml, read_yaml
 from toolkit.files.provenance.record import record_path
 from toolkit.files.store.digests import file_sha256
 from toolkit.registry.loader import did_you_mean
@@ -128,12 +128,10 @@ class StepFile:
 
     def write_record(self, step: Step, record: StepRecord) -> None:
         """Write the record beside the file."""
-        import yaml
-
         row = {"step": step.name, "tandem-ir": __version__, "digest": record.digest}
         row |= {name: getattr(record, name) for name in _FIELDS}
         row |= {"asked": {name: asdict(each) for name, each in record.asked.items()}, "depends": record.depends}
-        text = yaml.safe_dump(plain(row), sort_keys=False, allow_unicode=True, width=1 << 16)
+        text = dump_yaml(plain(row))
         write_text(record_path(self.path), text)
 
 

@@ -144,6 +144,11 @@ def decode_yaml(text: str) -> Any:
     return value
 
 
+def dump_yaml(value: Any, **how: Any) -> str:
+    """A value as YAML in its own order, a long text in one line; `how` goes to `yaml.safe_dump`."""
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1 << 16, **how)
+
+
 def _bytes(path: str | Path, most: int) -> bytes:
     with open_input(path) as file:
         data = file.read(most + 1)

@@ -10,8 +10,7 @@ from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.files import sha256_of, write_text
-from toolkit.core.system.lazy_names import yaml
-from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import dump_yaml, read_yaml
 from toolkit.core.templates import template_digest
 
 NAME = "tandem.yaml"
@@ -59,7 +58,7 @@ def write_index_record(folder: Path, record: dict[str, Any], command: str, start
 
 def write_yaml_record(folder: Path, record: Mapping[str, Any]) -> None:
     """Write `tandem.yaml` as it is given."""
-    write_text(folder / NAME, yaml.safe_dump(dict(record), sort_keys=False, allow_unicode=True, width=1 << 16))
+    write_text(folder / NAME, dump_yaml(dict(record)))
 
 
 def file_digests(folder: Path) -> dict[str, str]:

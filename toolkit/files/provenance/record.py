@@ -22,9 +22,8 @@ from typing import Any, Generic, TypeVar
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import is_stream, open_output
-from toolkit.core.system.lazy_names import yaml
 from toolkit.core.system.progress import say
-from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import dump_yaml, read_yaml
 from toolkit.files.provenance.identity import file_digest
 
 T = TypeVar("T")
@@ -252,7 +251,7 @@ def to_yaml(record: Mapping[str, Any]) -> bytes:
         return (PARTS.index(name), "") if name in PARTS else (len(PARTS), name)
 
     ordered = {name: record[name] for name in sorted(record, key=place)}
-    return yaml.safe_dump(ordered, sort_keys=False, allow_unicode=True, width=1 << 16).encode()
+    return dump_yaml(ordered).encode()
 
 
 LIBRARIES = (

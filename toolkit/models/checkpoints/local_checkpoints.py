@@ -11,8 +11,8 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.lazy_names import yaml
 from toolkit.core.system.python_names import PYTHON
+from toolkit.core.system.yaml_json import dump_yaml
 from toolkit.files.provenance import model_identity
 from toolkit.files.store import new_folder
 from toolkit.files.store.digests import DIGESTS, file_sha256
@@ -318,4 +318,4 @@ def _entry(spec: SystemSpec, target: Path) -> str:
         entry.pop(name, None)
     at = f" at {spec.revision}" if spec.revision else ""
     entry["notes"] = " ".join(filter(None, [f"Weights of {spec.checkpoint}{at} as safetensors.", spec.notes]))
-    return yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=1 << 16)
+    return dump_yaml(entry)

@@ -16,7 +16,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import write_text
-from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import dump_yaml, read_yaml
 from toolkit.files.texts.lines import read_bytes, source_name, text_lines
 from toolkit.registry.loader import FOLDER, did_you_mean
 
@@ -114,13 +114,11 @@ def cut_prompts(source: str, text: str) -> list[tuple[PublishedPrompt, dict[str,
 
 def write_prompts(source: str, files: Sequence[str | Path], folder: str | Path) -> list[tuple[PublishedPrompt, Path]]:
     """Write `<folder>/<name>.yaml` for every prompt of a source that files have together; none where one is missing."""
-    import yaml
-
     lines = (line for file in files for _, line in text_lines(read_bytes(file), source_name(file)))
     made = cut_prompts(source, "\n".join(lines))
     paths = [Path(folder) / f"{prompt.name}.yaml" for prompt, _ in made]
     for path, (_, content) in zip(paths, made, strict=True):
-        write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1 << 16))
+        write_text(path, dump_yaml(content))
     return [(prompt, path) for path, (prompt, _) in zip(paths, made, strict=True)]
 
 

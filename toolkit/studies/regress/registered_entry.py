@@ -8,8 +8,7 @@ from toolkit import registry
 from toolkit.core.scores import AVERAGE, PAIRED, Score, Scores
 from toolkit.core.specs import RegressionSpec
 from toolkit.core.system.files import home, shipped
-from toolkit.core.system.lazy_names import yaml
-from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.system.yaml_json import dump_yaml, read_yaml
 from toolkit.core.tables.aligned_table import to_text
 from toolkit.evaluation.scores.score_table import lay_out
 from toolkit.registry.loader import FOLDER, to_spec
@@ -58,7 +57,7 @@ def entry_text(spec: RegressionSpec) -> str:
     """The entry as a file has it: no line but by `add`, so that a digit changed by hand shows, whatever it reads as."""
     content = {field.name: getattr(spec, field.name) for field in fields(spec)}
     content = {name: value for name, value in content.items() if value not in ({}, (), [], "")}
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=1 << 16)
+    return dump_yaml(content, default_flow_style=None)
 
 
 def nested(rows: Iterable[Score]) -> Numbers:
