@@ -5,7 +5,8 @@ Whether a file that is there is the one that a job would make says its record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ class PlannedRun:
     job     makes the job; of a reranker only once the run that it reranks is there
     before  the run that is reranked
     outdated  why the file is not what the job would make, empty where it is; of a run `why_outdated` says it
+    command   what makes it by hand; empty where nobody is told
     """
 
     benchmark: str
@@ -38,11 +40,28 @@ class PlannedRun:
     job: Callable[[], Job]
     before: PlannedRun | None = None
     outdated: Callable[[], str] | None = None
+    command: str = ""
 
     @property
     def is_ready(self) -> bool:
         """Whether what it is made of is there."""
         return self.before is None or self.before.path.exists()
+
+
+def command_line(*given: object, **options: object) -> str:
+    """A command of Tandem as a shell reads it: `hits=5` is `--hits 5`, `["a", "b"]` the option twice, True the option alone;
+    what is None, False or empty is left out."""
+    words = ["tandem", *map(str, given)]
+    for name, value in options.items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if each is True or not (each is None or each is False or each == ""):
+                words += [f"--{name.replace('_', '-')}", *([] if each is True else [str(each)])]
+    return shell_words(words)
+
+
+def shell_words(words: Iterable[str]) -> str:
+    """As `shlex.join`, but `"WISE(variant='release')@20"` for what has single quotes and nothing that the shell reads."""
+    return " ".join(f'"{word}"' if "'" in word and not set('"$`\\!') & set(word) else shlex.quote(word) for word in words)
 
 
 @dataclass(frozen=True)

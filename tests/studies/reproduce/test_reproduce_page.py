@@ -20,7 +20,7 @@ from toolkit.registry.published.paper_tables import papers
 from toolkit.studies.reproduce import Outcome, Reproduction
 from toolkit.studies.reproduce.compared_cells import NOT_ASKED, compared, state_of
 from toolkit.studies.reproduce.comparison_page import render
-from toolkit.studies.reproduce.row_commands import commands
+from toolkit.studies.reproduce.row_scores import commands
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&amp;"
 

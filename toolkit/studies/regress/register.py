@@ -1,7 +1,6 @@
 """Register a run: entries from the record beside it and its evaluation, and the run itself as their baseline."""
 
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from toolkit.files.provenance import read_record, record_path, write_record
 from toolkit.files.runs.runs import form_of, parse_run
 from toolkit.files.texts.documents import ContentDigest
 from toolkit.jobs import search_job
+from toolkit.jobs.planned_runs import command_line, shell_words
 from toolkit.retrieval.index import corpus_name
 from toolkit.studies.regress.recorded_method import (
     MAKE_IT,
@@ -185,19 +185,6 @@ def _refuse_taken(names: Sequence[str], paths: RegressionPaths, replace: bool) -
 def commands(name: str, benchmark: str, index: str, system: Mapping[str, Any], measures: Sequence[str]) -> tuple[str, str]:
     """The two command lines that make a run and score it, every parameter said."""
     output = f"{name}.trec"
-    search = ["tandem", "search", "--topics", benchmark, *(["--index", index] if index else [])]
-    for one in system.get("systems", [system["name"]]):
-        search += ["--system", one]
-    for parameter, value in system["parameters"].items():
-        option = f"--{parameter.replace('_', '-')}"
-        if value is True:
-            search.append(option)
-        elif value is not False:
-            search += [option, str(value)]
-    search += ["--output", output]
-    return _join(search), _join(["tandem", "evaluate", output, "--benchmark", benchmark, "-m", *measures])
-
-
-def _join(words: Iterable[str]) -> str:
-    """As `shlex.join`, but `"WISE(variant='release')@20"` for what has single quotes and nothing that the shell reads."""
-    return " ".join(f'"{word}"' if "'" in word and not set('"$`\\!') & set(word) else shlex.quote(word) for word in words)
+    how = {"system": system.get("systems", [system["name"]]), **system["parameters"]}
+    search = command_line("search", topics=benchmark, index=index, **how, output=output)
+    return search, shell_words(["tandem", "evaluate", output, "--benchmark", benchmark, "-m", *measures])

@@ -5,6 +5,7 @@ And what these files say of themselves: digests, versions, and what they took.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from toolkit.datasets import find, load
 from toolkit.files.formats import write_run
 from toolkit.files.formats.indexes import made_with, read_index_record
 from toolkit.files.provenance import file_digest, part, read_record, topics_digest
-from toolkit.jobs.planned_runs import PlannedRun, tandem_version, why_unlike
+from toolkit.jobs.planned_runs import PlannedRun, command_line, tandem_version, why_unlike
 from toolkit.registry.published.paper_tables import cells, is_of
 from toolkit.retrieval.index.index_types import LUCENE
 from toolkit.retrieval.steps import given_topics
@@ -88,9 +89,24 @@ class RowFiles:
         return [*([own] if own else []), self._run(row)]
 
     def _run(self, row: Row) -> PlannedRun:
-        path, before = self.path(row), self.first_stage(row)
-        job = (lambda: self._rerank(row, path, before)) if row.reranks else (lambda: self._search(row, row.part.topics, path))
-        return PlannedRun(row.part.topics, row.system.name, path, job, before)
+        """The run that a system makes by searching or reranking."""
+        if not row.reranks:
+            return self._search(row, row.part.topics, self.path(row))
+        path, before, name = self.path(row), self.first_stage(row), row.system.name
+
+        def source() -> str | Path:
+            return before.path if before else row.system.parameters.get("run", CANDIDATES)
+
+        def job() -> Job:
+            from toolkit.jobs.search_jobs import rerank_job
+            from toolkit.retrieval.rerank import Rerank
+
+            how = {**self.models, **self.asking_of(row.system), **_prompt(row, name)}
+            reranker = Rerank(name, recipe=row.recipe or None, **how)
+            return rerank_job(str(source()), reranker, topics=row.part.topics, output=path, tag=name)
+
+        command = self.command("rerank", run=source(), topics=row.part.topics, **self._said_of(row), output=path, tag=name)
+        return PlannedRun(row.part.topics, name, path, job, before, command=command)
 
     def first_stage(self, row: Row) -> PlannedRun | None:
         """The run that a reranker reranks where the benchmark's candidates are not here."""
@@ -98,24 +114,20 @@ class RowFiles:
             return None
         return self._run(self.tables.row(f"{row.part.name}/{row.part.first_stage}"))
 
-    def _rerank(self, row: Row, path: Path, before: PlannedRun | None) -> Job:
-        from toolkit.jobs.search_jobs import rerank_job
-        from toolkit.retrieval.rerank import Rerank
+    def _search(self, row: Row, topics: str | Path, path: Path) -> PlannedRun:
+        name = row.system.name
 
-        how = {**self.models, **self.asking_of(row.system), **_prompt(row, row.system.name)}
-        reranker = Rerank(row.system.name, recipe=row.recipe or None, **how)
-        source = str(before.path) if before else reranker.spec.parameters.get("run", CANDIDATES)
-        return rerank_job(source, reranker, topics=row.part.topics, output=path, tag=row.system.name)
+        def job() -> Job:
+            from toolkit.jobs import search_job
 
-    def _search(self, row: Row, topics: Any, path: Path) -> Job:
-        from toolkit.jobs import search_job
+            models = {**self.models, **self.asking_of(row.system)} if row.system.checkpoint else {}
+            index = self.index_of(row)
+            how = {**row.part.search, **({"index": index} if index else {}), "recipe": row.recipe or None, **models}
+            return search_job(str(topics), system=name, output=path, tag=name, **how)
 
-        how = {**row.part.search, "recipe": row.recipe or None}
-        if row.system.checkpoint:
-            how |= {**self.models, **self.asking_of(row.system)}
-        if index := self.index_of(row):
-            how["index"] = index
-        return search_job(topics, system=row.system.name, output=path, tag=row.system.name, **how)
+        how = {**row.part.search, "index": self._said_index(row)}
+        command = self.command("search", topics=topics, **self._said_of(row), **how, output=path, tag=name)
+        return PlannedRun(row.part.topics, name, path, job, command=command)
 
     def asking_of(self, system: SystemSpec) -> dict[str, Any]:
         """How a system is asked: one on a server, and a language model that the user has on one (`--loader endpoint`)."""
@@ -144,6 +156,31 @@ class RowFiles:
         part = row.part
         return bool(part.corpus and row.system.checkpoint and row.system.name not in part.indexes)
 
+    def command(self, *given: object, **options: object) -> str:
+        """A command of Tandem in the folder of the reproduction: files are named by their place there."""
+
+        def said(value: object) -> object:
+            return os.path.relpath(value, self.output) if isinstance(value, Path) else value
+
+        return command_line(*map(said, given), **{name: said(value) for name, value in options.items()})
+
+    def _said_of(self, row: Row) -> dict[str, object]:
+        """What a command says of the row's system."""
+        system = row.system
+        precision = self.models.get("precision") if system.checkpoint else None
+        return {"system": system.name, "recipe": row.recipe, "precision": precision, **self._said_prompts(row, system.name)}
+
+    def _said_prompts(self, row: Row, system: str) -> dict[str, object]:
+        sent = row.sent_to(system)
+        return {"prompts": Path(self.tables.prompts)} if sent and sent.file else {}
+
+    def _said_index(self, row: Row) -> str | Path:
+        try:
+            name = self.index_of(row)
+        except ToolkitError:
+            return "DIR"  # it has to be named first
+        return Path(name) if self.builds_index(row) else name
+
     def _index(self, row: Row) -> PlannedRun | None:
         if not self.builds_index(row):
             return None
@@ -161,11 +198,12 @@ class RowFiles:
 
             return IndexJob(row.part.corpus, folder, system=system, recipe=row.recipe or None, **self.models)
 
-        return PlannedRun(row.part.corpus, system, folder, job, outdated=outdated)
+        command = self.command("index", row.part.corpus, system=system, recipe=row.recipe, output=folder)
+        return PlannedRun(row.part.corpus, system, folder, job, outdated=outdated, command=command)
 
     def _expanded(self, row: Row) -> Iterator[PlannedRun]:
         """Queries for every question, made once for all systems; their lists; these merged."""
-        part, path = row.part, self.path(row)
+        part, path, depth = row.part, self.path(row), int(row.part.search["hits"])
         before = self._run(self.tables.row(f"{part.of}/{row.system.name}")) if self.builds_index(row) else None
         queries, lists = path.with_name("queries.jsonl"), path.with_name(f"{row.system.name}.lists.trec")
 
@@ -188,17 +226,19 @@ class RowFiles:
         def merge() -> Job:
             from toolkit.jobs.expand_jobs import MergeJob
 
-            depth = int(part.search["hits"])
             return MergeJob(lists, depth=depth, output=path, tag=row.system.name, queries=str(queries))
 
-        yield PlannedRun(part.topics, part.expander, queries, expand, before, outdated)
-        yield PlannedRun(part.topics, row.system.name, lists, lambda: self._search(row, str(queries), lists))
-        yield PlannedRun(part.topics, row.system.name, path, merge, outdated=is_merged)
+        source = {"topics": part.topics, "from": part.expander}
+        command = self.command("expand", "topics", **source, **self._said_prompts(row, part.expander), output=queries)
+        yield PlannedRun(part.topics, part.expander, queries, expand, before, outdated, command)
+        yield self._search(row, queries, lists)
+        command = self.command("expand", "merge", lists, depth=depth, output=path, tag=row.system.name)
+        yield PlannedRun(part.topics, row.system.name, path, merge, outdated=is_merged, command=command)
 
     def _diversified(self, row: Row) -> PlannedRun:
         """MMR with what the authors' code divides scores by, and the lambda of table 8."""
-        part, path = row.part, self.path(row)
-        before = self._run(self.tables.row(f"{part.of}/{row.system.name}"))
+        part, path, tag = row.part, self.path(row), row.system.name
+        before, index = self._run(self.tables.row(f"{part.of}/{tag}")), part.search.get("index")
         lam, constant = self.mmr(row)
 
         def outdated() -> str:
@@ -209,32 +249,34 @@ class RowFiles:
             }
             return why_unlike(path, "run", wanted)
 
-        how = {"lams": [lam], "scale": constant, "topics": [part.topics], "index": part.search.get("index"), **self.models}
-
         def job() -> Job:
             from toolkit.jobs.diversify_job import DiversifyJob
 
-            return DiversifyJob([before.path], output=path, tag=row.system.name, **how)
+            how = {"lams": [lam], "scale": constant, "topics": [part.topics], "index": index, **self.models}
+            return DiversifyJob([before.path], output=path, tag=tag, **how)
 
-        return PlannedRun(part.topics, row.system.name, path, job, before, outdated)
+        said = {"topics": part.topics, "index": index, "lam": f"{lam:g}", "scale": constant, "output": path, "tag": tag}
+        return PlannedRun(part.topics, tag, path, job, before, outdated, self.command("diversify", before.path, **said))
 
     def _stances(self, row: Row) -> PlannedRun:
         """Which perspective supports, asked once for all systems and corpora."""
-        part = row.part
+        part, path = row.part, self.stances_path
 
         def outdated() -> str:
             digest = topics_digest(given_topics(part.topics).topics)
             wanted = {"data/topics/sha256": digest, "method/judging/0/name": part.stances}
-            return why_unlike(self.stances_path, "qrels", wanted | _prompt_digest(row, part.stances, "judging"))
+            return why_unlike(path, "qrels", wanted | _prompt_digest(row, part.stances, "judging"))
 
         def job() -> Job:
             from toolkit.jobs.judge_jobs import StanceJob, judge_of
 
             asking = self.asking_of(registry.system(part.stances))
             judge = judge_of(part.stances, task="stance", **self.models, **asking, **_prompt(row, part.stances))
-            return StanceJob(part.topics, judge, output=self.stances_path)
+            return StanceJob(part.topics, judge, output=path)
 
-        return PlannedRun(part.topics, part.stances, self.stances_path, job, outdated=outdated)
+        said = {"task": "stance", "topics": part.topics, "judge": part.stances, **self._said_prompts(row, part.stances)}
+        command = self.command("judge", **said, output=path)
+        return PlannedRun(part.topics, part.stances, path, job, outdated=outdated, command=command)
 
     def mmr(self, row: Row) -> tuple[float, str]:
         """The lambda that the paper chose for a retriever and a corpus, and the name of the constant of its scores."""
@@ -246,8 +288,9 @@ class RowFiles:
     def labels(self, row: Row, runs: list[Path]) -> PlannedRun | None:
         """A judge's labels of runs; of a judge that is compared with people, its labels of what they labelled. None where
         nothing is judged."""
-        part, path = row.part, self.qrels_path(row)
+        part, path, index = row.part, self.qrels_path(row), row.part.search.get("index")
         name, depth = part.judge.get("name", row.system.name), part.judge.get("depth", self.labelled_depth)
+        recipe = "" if part.judge else row.recipe
         if not part.judge and row.system.kind != "judge":
             return None
 
@@ -259,10 +302,12 @@ class RowFiles:
         def job() -> Job:
             from toolkit.jobs.judge_jobs import JudgeJob
 
-            how = {"index": part.search.get("index"), "topics": part.topics, "depth": depth, "output": path}
-            return JudgeJob(list(map(str, runs)), self._judge(row, name, row.recipe if not part.judge else ""), **how)
+            how = {"index": index, "topics": part.topics, "depth": depth, "output": path}
+            return JudgeJob(list(map(str, runs)), self._judge(row, name, recipe), **how)
 
-        return PlannedRun(part.topics, name, path, job, outdated=outdated)
+        said = {"judge": name, "recipe": recipe, **self._said_prompts(row, name), "topics": part.topics, "index": index}
+        command = self.command("judge", *runs, **said, depth=depth, output=path)
+        return PlannedRun(part.topics, name, path, job, outdated=outdated, command=command)
 
     def _judge(self, row: Row, name: str, recipe: str) -> Judge:
         """A judge, loaded once for all that it judges."""

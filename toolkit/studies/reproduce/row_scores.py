@@ -59,6 +59,32 @@ def scores_of(files: RowFiles, row: Row, runs: Sequence[Path], qrels: Path | Non
     return list(evaluate([*map(str, runs)], benchmark=part.topics, qrels=given, measures=measures, ori_unit="both").rows)
 
 
+def commands(files: RowFiles, row: Row) -> list[str]:
+    """What makes a row's run, its labels and its scores by hand, in the folder of the reproduction, a line each."""
+    runs = files.scored(row)
+    labels = files.labels(row, runs)
+    return [*(run.command for run in (*files.runs(row), *filter(None, [labels]))), *_score_command(files, row, runs)]
+
+
+def _score_command(files: RowFiles, row: Row, runs: Sequence[Path]) -> list[str]:
+    """The command whose numbers `scores_of` has; none for a judge's agreement with people, which is computed here alone."""
+    part = row.part
+    how = {"benchmark": part.topics, "qrels": files.qrels_path(row) if part.judge else None}
+    if part.scores in (COVERAGE, UNION):
+        return [files.command("analyze", "coverage", *runs, **how, depth=part.judge["depth"])]
+    if part.scores == OVERLAP:
+        lexical = files.path(files.tables.row(f"{part.of}/{part.lexical}"))
+        return [files.command("analyze", "overlap", *runs, filter_run=lexical, **how)]
+    if part.scores == PARAPHRASES:
+        original = files.tables.row(f"{part.against}/{row.system.name}")
+        return [files.command("analyze", "paraphrase", files.path(original), *runs, benchmark=original.part.topics)]
+    if part.scores == STANCE:
+        return [files.command("analyze", "stance", *runs, **how, stances=files.stances_path)]
+    if part.scores == AGREEMENT:
+        return []
+    return [files.command("evaluate", *runs, **how, measure=measures_of(files.tables.paper))]
+
+
 def _read(runs: Sequence[Path]) -> list[Run]:
     """Runs, called by their files: one system's in two parts are two runs."""
     read = [read_run(path) for path in runs]
