@@ -9,7 +9,7 @@ from toolkit.judging_options import measure_option, missing_option
 from toolkit.model_options import endpoint_options, engine_options, model_options, recipe_options
 from toolkit.options import depth_option, dry_run_option, hits_option, table_options, threads_option
 from toolkit.parsers import command
-from toolkit.printing import note, write_lines, write_tables
+from toolkit.printing import failed, note, resumable, write_lines, write_tables
 from toolkit.shell import guard
 
 EPILOG = """\
@@ -76,20 +76,15 @@ def main(args: argparse.Namespace) -> int:
     if args.dry_run:
         write_lines(experiment.describe())
         return 0
-    try:
+    with resumable():
         results = experiment.make(**{name: getattr(args, name) for name in ENGINE})
-    except KeyboardInterrupt as end:
-        end.add_note("the same command resumes")
-        raise
     from toolkit.evaluation.scores.score_table import lay_out
 
     tables = [replace(lay_out(scores), title=f"{benchmark}\n\n") for benchmark, scores in results.scores.items()]
     write_tables(tables, args, output="-")
     if results.report:
         note(f"written: {results.report}")
-    for failure in results.failures:
-        print(f"error: {failure.what}: {failure.error.message}\nhint:  {failure.error.hint}", file=sys.stderr)
-    return int(bool(results.failures))
+    return failed(results.failures)
 
 
 if __name__ == "__main__":

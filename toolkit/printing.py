@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -15,6 +16,7 @@ from toolkit.core.system.terminal import has_colour, raw, width_of, wrapped
 if TYPE_CHECKING:
     from toolkit.core.tables.aligned_table import Table
     from toolkit.jobs import Job, RunJob
+    from toolkit.jobs.planned_runs import Failure
 
 
 Product = TypeVar("Product")
@@ -44,6 +46,23 @@ def make_runs(job: RunJob, args: argparse.Namespace, name: Callable[[RunJob], st
     for made in make(job, args, name) or ():
         if str(path := job.place(made).path) != "-":
             note(f"{path}: {len(made.run.query_ids):,} queries, {len(made.run):,} documents")
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Say of what ctrl-C ends in the block how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt as end:
+        end.add_note("the same command resumes")
+        raise
+
+
+def failed(failures: Sequence[Failure]) -> int:
+    """Print what could not be done while the rest was; the exit status."""
+    for failure in failures:
+        print(f"error: {failure.what}: {failure.error.message}\nhint:  {failure.error.hint}", file=sys.stderr)
+    return int(bool(failures))
 
 
 def report(folder: Path, problems: Sequence[str]) -> int:

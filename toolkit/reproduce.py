@@ -11,7 +11,7 @@ from toolkit.core.specs import ENDPOINT, ENGINE
 from toolkit.model_options import endpoint_options, engine_options, model_options, prompts_option
 from toolkit.options import dry_run_option, table_options
 from toolkit.parsers import command
-from toolkit.printing import note, write_lines, write_tables
+from toolkit.printing import failed, note, resumable, write_lines, write_tables
 from toolkit.shell import guard
 
 EPILOG = """\
@@ -80,20 +80,15 @@ def main(args: argparse.Namespace) -> int:
         return 0
     from toolkit.studies.reproduce.compared_cells import claims_table, lay_out, prompts_table
 
-    try:
+    with resumable():
         outcome = reproduction.make(**{name: getattr(args, name) for name in ENGINE})
-    except KeyboardInterrupt as end:
-        end.add_note("the same command resumes")
-        raise
     tables = [*lay_out(outcome.cells), prompts_table(outcome.cells), claims_table(outcome.claims)]
     write_tables([table for table in tables if table.rows], args, output="-")
     note(f"written: {reproduction.output / COMPARISON}, {reproduction.output / PAGE}")
     if args.export:
         packed, digest = pack(reproduction.output, args.paper, Path(args.export))
         note(f"written: {args.export} ({packed} files; cite it by its manifest's SHA-256, {digest})")
-    for failure in outcome.failures:
-        print(f"error: {failure.what}: {failure.error.message}\nhint:  {failure.error.hint}", file=sys.stderr)
-    return int(bool(outcome.failures))
+    return failed(outcome.failures)
 
 
 def _verify(args: argparse.Namespace) -> int:

@@ -109,10 +109,6 @@ def _reordered(case: Case) -> Case | None:
     return case.with_instructed(order) if sorted(order) == sorted(case.lists[INS]) else None
 
 
-def _fell(spec: MeasureSpec, before: float, after: float) -> bool:
-    return (after > before + TOLERANCE) if spec.direction == "lower" else (after < before - TOLERANCE)
-
-
 def _moved(spec: MeasureSpec, before: float, after: float) -> bool:
     return abs(after - before) > TOLERANCE
 
@@ -123,7 +119,7 @@ AXIOMS = (
         "a gold document that moves up in the instructed mode, past one that is not relevant there, makes nothing worse",
         lambda spec: spec.direction != "none",
         _risen,
-        _fell,
+        lambda spec, before, after: (after > before + TOLERANCE) if spec.direction == "lower" else (after < before - TOLERANCE),
         lambda case: f"{case.change['doc']} moves up one place when instructed",
     ),
     Axiom(
@@ -211,10 +207,10 @@ def contradicted(axiom: Axiom, names: Iterable[str], case: Case) -> dict[str, tu
 @functools.cache
 def counterexamples() -> dict[str, dict[str, Counterexample]]:
     """Axiom -> measure -> the smallest case that contradicts it (`registry/counterexamples.yaml`)."""
-    stored = read_yaml(FOLDER / "counterexamples.yaml")
-    return {axiom: {name: _counterexample(row) for name, row in rows.items()} for axiom, rows in stored.items()}
-
-
-def _counterexample(row: Mapping[str, Any]) -> Counterexample:
-    lists = {mode: tuple(docs) for mode, docs in row["lists"].items()}
-    return Counterexample(Case(lists, row["labels"], row.get("change", {})), *row["values"])
+    found: dict[str, dict[str, Counterexample]] = {}
+    for axiom, rows in read_yaml(FOLDER / "counterexamples.yaml").items():
+        for name, row in rows.items():
+            lists = {mode: tuple(docs) for mode, docs in row["lists"].items()}
+            case = Case(lists, row["labels"], row.get("change", {}))
+            found.setdefault(axiom, {})[name] = Counterexample(case, *row["values"])
+    return found

@@ -88,17 +88,12 @@ def checked_record(path: Path) -> tuple[dict[str, Any], Selection]:
         raise ToolkitError(f"{path} has SHA-256 {digest}, its record says {recorded}", MAKE_IT)
     if benchmark_facts(selection.reference)["topics"] != queries:
         raise ToolkitError(f"{path} was made with other topics than {selection.name} has now", MAKE_IT)
-    for name, documents in _own_documents(selection, digests).items():
-        if documents != digests[name]:
+    benchmark = load(selection.benchmark)
+    corpora = {corpus_name(benchmark, group): group for group in selection.groups}
+    for name in corpora.keys() & digests.keys():
+        if ContentDigest(benchmark.docs(corpora[name])).hexdigest() != digests[name]:
             raise ToolkitError(f"{path} was made over other documents than {name} has now", MAKE_IT)
     return record, selection
-
-
-def _own_documents(selection: Selection, names: Mapping[str, str]) -> dict[str, str]:
-    """The digests of those corpora of the benchmark's own that are among these names."""
-    benchmark = load(selection.benchmark)
-    groups = {corpus_name(benchmark, group): group for group in selection.groups}
-    return {name: ContentDigest(benchmark.docs(group)).hexdigest() for name, group in groups.items() if name in names}
 
 
 def _entry(
@@ -114,11 +109,13 @@ def _entry(
     lines = run_lines(path, modes)
     scores = evaluate(parse_run(lines, str(path)), benchmark=benchmark)
     measures, index = asked_for(scores.rows), _index(record, selection)
+    is_mini = load(selection.benchmark).spec.mini
+    note = "; written for this project, not comparable with published scores" if is_mini else ""
     fields = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
     digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": record["tag"]}
     return RegressionSpec(
         name=name,
-        description=_description(system["name"], "-".join([selection.name, *modes]), selection),
+        description=f"{system['name']} on {'-'.join([selection.name, *modes])}{note}",
         benchmark=benchmark_facts(benchmark),
         system=system,
         commands=commands(name, benchmark, index, system, measures),
@@ -129,12 +126,6 @@ def _entry(
         expected=nested(scores.rows),
         registered=__version__,
     )
-
-
-def _description(system: str, benchmark: str, selection: Selection) -> str:
-    mini = load(selection.benchmark).spec.mini
-    note = "; written for this project, not comparable with published scores" if mini else ""
-    return f"{system} on {benchmark}{note}"
 
 
 def _index(record: Mapping[str, Any], selection: Selection) -> str:

@@ -118,7 +118,12 @@ def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: P
         scores = evaluate(output, benchmark=reference, measures=spec.measures, ori_unit=unit)
     checks += _run(spec, output)
     checks += _numbers(spec, scores)
-    return checks, _run_diff(spec, paths, output) if spec.run and worst(checks) == FAIL else []
+    if not spec.run or worst(checks) != FAIL:
+        return checks, []
+    path = paths.baselines / spec.run["baseline"]
+    baseline = parse_run(run_lines(path, spec.run.get("modes", ())), str(path))
+    moved = changed_queries(baseline, read_run(output))
+    return checks, moved or ["no query moved: the run is the baseline, line by line"]
 
 
 @contextmanager
@@ -224,12 +229,6 @@ def _numbers(spec: RegressionSpec, scores: Scores) -> list[Check]:
         found = "no value" if value is None else f"{value:.4f}"
         checks.append(Check(f"published {row.group} {row.measure} {row.mode}", f"{row.value:.4f}", found, ""))
     return checks
-
-
-def _run_diff(spec: RegressionSpec, paths: RegressionPaths, output: Path) -> list[str]:
-    path = paths.baselines / spec.run["baseline"]
-    baseline = parse_run(run_lines(path, spec.run.get("modes", ())), str(path))
-    return changed_queries(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]
 
 
 def same(what: str, expected: object, got: object) -> Check:
