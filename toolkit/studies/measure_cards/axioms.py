@@ -209,8 +209,9 @@ def counterexamples() -> dict[str, dict[str, Counterexample]]:
     """Axiom -> measure -> the smallest case that contradicts it (`registry/counterexamples.yaml`)."""
     found: dict[str, dict[str, Counterexample]] = {}
     for axiom, rows in read_yaml(FOLDER / "counterexamples.yaml").items():
+        found[axiom] = {}
         for name, row in rows.items():
             lists = {mode: tuple(docs) for mode, docs in row["lists"].items()}
             case = Case(lists, row["labels"], row.get("change", {}))
-            found.setdefault(axiom, {})[name] = Counterexample(case, *row["values"])
+            found[axiom][name] = Counterexample(case, *row["values"])
     return found
