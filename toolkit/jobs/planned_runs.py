@@ -48,7 +48,7 @@ class PlannedRun:
         return self.before is None or self.before.path.exists()
 
 
-def command_line(*given: object, **options: object) -> str:
+def shell_command(*given: object, **options: object) -> str:
     """A command of Tandem as a shell reads it: `hits=5` is `--hits 5`, `["a", "b"]` the option twice, True the option alone;
     what is None, False or empty is left out."""
     words = ["tandem", *map(str, given)]

@@ -15,7 +15,7 @@ from toolkit.files.provenance import read_record, record_path, write_record
 from toolkit.files.runs.runs import form_of, parse_run
 from toolkit.files.texts.documents import ContentDigest
 from toolkit.jobs import search_job
-from toolkit.jobs.planned_runs import command_line, shell_words
+from toolkit.jobs.planned_runs import shell_command, shell_words
 from toolkit.retrieval.index import corpus_name
 from toolkit.studies.regress.recorded_method import (
     MAKE_IT,
@@ -177,5 +177,5 @@ def commands(name: str, benchmark: str, index: str, system: Mapping[str, Any], m
     """The two command lines that make a run and score it, every parameter said."""
     output = f"{name}.trec"
     how = {"system": system.get("systems", [system["name"]]), **system["parameters"]}
-    search = command_line("search", topics=benchmark, index=index, **how, output=output)
+    search = shell_command("search", topics=benchmark, index=index, **how, output=output)
     return search, shell_words(["tandem", "evaluate", output, "--benchmark", benchmark, "-m", *measures])

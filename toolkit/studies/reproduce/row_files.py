@@ -19,7 +19,7 @@ from toolkit.datasets import find, load
 from toolkit.files.formats import write_run
 from toolkit.files.formats.indexes import made_with, read_index_record
 from toolkit.files.provenance import file_digest, part, read_record, topics_digest
-from toolkit.jobs.planned_runs import PlannedRun, command_line, tandem_version, why_unlike
+from toolkit.jobs.planned_runs import PlannedRun, shell_command, tandem_version, why_unlike
 from toolkit.registry.published.paper_tables import cells, is_of
 from toolkit.retrieval.index.index_types import LUCENE
 from toolkit.retrieval.steps import given_topics
@@ -162,7 +162,7 @@ class RowFiles:
         def said(value: object) -> object:
             return os.path.relpath(value, self.output) if isinstance(value, Path) else value
 
-        return command_line(*map(said, given), **{name: said(value) for name, value in options.items()})
+        return shell_command(*map(said, given), **{name: said(value) for name, value in options.items()})
 
     def _said_of(self, row: Row) -> dict[str, object]:
         """What a command says of the row's system."""
