@@ -31,11 +31,13 @@ class Script:
              each 50 ms, or as many as fit, for ever), `headers` and `continue` (headers, or `100 Continue`, for ever), or bytes
              sent with status 200
     always   the same for every request, after the faults
+    shape    whose answers of reranking it gives where requests do not tell: one of SHAPES
     bodies   the requests as they came; `headers` and `paths` theirs; `most` how many there were at the same time
     answered texts and (query, document) pairs that were answered well, as often as they were
     """
 
-    def __init__(self, answer=lambda messages: "fine", *, delay=0.0, faults=(), always=None):
+    def __init__(self, answer=lambda messages: "fine", *, delay=0.0, faults=(), always=None, shape=""):
+        self.shape = shape
         self.answer, self.delay, self.faults, self.always = answer, delay, list(faults), always
         self.bodies, self.headers, self.paths, self.answered, self.most, self.now = [], [], [], [], 0, 0
         self.lock, self.done = threading.Lock(), threading.Event()
@@ -79,6 +81,8 @@ def asked(body):
     """The texts of a request for vectors, or the (query, document) pairs of one for scores."""
     texts = next(body[name] for name in ("input", "texts", "documents") if name in body)
     texts = [text["text"] if isinstance(text, dict) else text for text in texts]
+    if "queries" in body:
+        return list(zip(body["queries"], texts, strict=True))
     return [(body["query"], text) for text in texts] if "query" in body else texts
 
 
@@ -105,7 +109,19 @@ def scores(body):
     return {"model": "scripted-2026", "data" if "truncation" in body else "results": rows, "usage": {"total_tokens": 9}}
 
 
-FORMS = {"/embeddings": embeddings, "/embed": cohere_embeddings, "/rerank": scores}
+FORMS = {
+    "/embeddings": embeddings,
+    "/embed": cohere_embeddings,
+    **dict.fromkeys(("/rerank", "/reranks", "/inference/m"), scores),
+}
+SHAPES = {
+    "": lambda answer: answer,
+    "sglang": lambda answer: [{"index": row["index"], "score": row["relevance_score"]} for row in answer["results"]],
+    "deepinfra": lambda answer: {
+        "scores": [row["relevance_score"] for row in sorted(answer["results"], key=lambda row: row["index"])],
+        "input_tokens": 9,
+    },
+}
 
 
 def shown(messages):
@@ -152,7 +168,7 @@ def _handler(script):
             elif fault:
                 return self._fail(fault)
             else:
-                answer = form(body)
+                answer = SHAPES[script.shape](form(body))
                 with script.lock:
                     script.answered += asked(body)
             self._send(200, json.dumps(answer).encode())

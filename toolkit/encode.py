@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import ENDPOINT
+from toolkit.core.specs import SERVED
 from toolkit.model_options import endpoint_options, engine_options, model_options, pooling_option, recipe_options, system_option
 from toolkit.options import dry_run_option, shard_size_option, topics_option
 from toolkit.parsers import command
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     recipe_options(how)
     pooling_option(how)
     model_options(how)
-    endpoint_options(parser)
+    endpoint_options(parser, instructed=True)
     engine_options(parser)
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder; partial vectors in it are resumed")
@@ -57,7 +57,7 @@ def main(args: argparse.Namespace) -> int:
         raise ToolkitError("no folder for the vectors", "name one with --output")
     from toolkit.jobs.encode_jobs import MODEL, EncodeJob
 
-    given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "pooling", "shard_size", *MODEL, *ENDPOINT)}
+    given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "pooling", "shard_size", *MODEL, *SERVED)}
     job = EncodeJob(args.what[0] if args.what else None, args.system, args.output, **given)
     made = make(job, args)
     if made is None:

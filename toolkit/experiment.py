@@ -4,7 +4,7 @@ import argparse
 import sys
 from dataclasses import replace
 
-from toolkit.core.specs import ENDPOINT, ENGINE
+from toolkit.core.specs import ENGINE, SERVED
 from toolkit.judging_options import measure_option, missing_option
 from toolkit.model_options import endpoint_options, engine_options, model_options, recipe_options
 from toolkit.options import depth_option, dry_run_option, hits_option, table_options, threads_option
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         "--rerank-kind", metavar="K", help="kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
     )
     depth_option(second, None, 100)
-    endpoint_options(made)
+    endpoint_options(made, instructed=True)
     model_options(made.add_argument_group("models"))
     engine_options(made)
     scored = made.add_argument_group("evaluation")
@@ -59,7 +59,7 @@ def main(args: argparse.Namespace) -> int:
     from toolkit.studies.experiment import Experiment
 
     jvm.set_debug(args.debug)
-    of_reranker = {"recipe": args.rerank_recipe, "kind": args.rerank_kind, **{name: getattr(args, name) for name in ENDPOINT}}
+    of_reranker = {"recipe": args.rerank_recipe, "kind": args.rerank_kind, **{name: getattr(args, name) for name in SERVED}}
     experiment = Experiment(
         args.names,
         args.benchmarks,

@@ -83,14 +83,25 @@ def trust_python_option(group: argparse._ActionsContainer) -> None:
     group.add_argument("--trust-python", action="append", default=[], metavar="python:MODULE:FACTORY", help=text)
 
 
-def endpoint_options(parser: argparse.ArgumentParser) -> None:
-    """How a model on a server is reached: `core.specs.ENDPOINT`, each None where it is not given."""
+def endpoint_options(parser: argparse.ArgumentParser, *, instructed: bool = False) -> None:
+    """How a model on a server is reached: `core.specs.ENDPOINT`, each None where it is not given.
+
+    instructed  also what becomes of instructions: `core.specs.SERVED`
+    """
     group = parser.add_argument_group("a model on a server")
     group.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
     group.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
     group.add_argument("--retries", type=int, metavar="N", help="how often a failed request is repeated (default: 6)")
     group.add_argument("--timeout", type=float, metavar="S", help="seconds that an answer may take (default: 600)")
     group.add_argument("--replay", action="store_true", default=None, help="use cached answers only")
+    if instructed:
+        instruction_as_option(group)
+
+
+def instruction_as_option(group: argparse._ActionsContainer) -> None:
+    """`--instruction-as`."""
+    text = "where a server's instructions go: the field that it has for them (the default where it has one), or the text"
+    group.add_argument("--instruction-as", choices=("field", "text"), help=text)
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:

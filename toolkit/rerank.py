@@ -9,7 +9,7 @@ examples:
 import argparse
 import sys
 
-from toolkit.core.specs import ENDPOINT
+from toolkit.core.specs import SERVED
 from toolkit.model_options import (
     endpoint_options,
     engine_options,
@@ -30,7 +30,7 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise", "rerankers")
 OPTIONS = (
     *("depth", "tail", "scores", "device", "precision", "batch_size", "prompt", "prompts"),
-    *("window", "step", "passes", "shuffle", *ENDPOINT),
+    *("window", "step", "passes", "shuffle", *SERVED),
 )
 
 
@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     lists.add_argument("--step", type=int, metavar="N", help="how far the window moves up (default: 10)")
     lists.add_argument("--passes", type=int, metavar="N", help="how often it goes over the list (default: 1)")
     lists.add_argument("--shuffle", type=int, metavar="SEED", help="begin with a random order")
-    endpoint_options(parser)
+    endpoint_options(parser, instructed=True)
     engine_options(parser)
     out = run_output(parser)
     metadata_option(out)

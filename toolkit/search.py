@@ -10,7 +10,7 @@ examples:
 import argparse
 import sys
 
-from toolkit.core.specs import ENDPOINT
+from toolkit.core.specs import SERVED
 from toolkit.model_options import (
     endpoint_options,
     engine_options,
@@ -40,7 +40,7 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 OPTIONS = (
     *("recipe", "systems", "query_template", "plain_template", "pooling", "fuse", "instruction", "candidates", "language"),
     *("rerank", "rerank_recipe", "rerank_kind", "depth", "docs", "device", "batch_size", "trust_remote_code", "precision"),
-    *("verify", "hits", "threads", "k1", "b", "rm3", "output", "metadata", "tag", *ENDPOINT),
+    *("verify", "hits", "threads", "k1", "b", "rm3", "output", "metadata", "tag", *SERVED),
 )
 
 
@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
         "--rerank-kind", metavar="K", help="kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
     )
     depth_option(second, None, 100)
-    endpoint_options(parser)
+    endpoint_options(parser, instructed=True)
     models = parser.add_argument_group("models")
     template_options(models)
     pooling_option(models)

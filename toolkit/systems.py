@@ -14,13 +14,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.system.terminal import width_of
-from toolkit.model_options import recipe_option, remote_code_option, systems_option, template_options
+from toolkit.model_options import instruction_as_option, recipe_option, remote_code_option, systems_option, template_options
 from toolkit.options import docs_option, table_options, topics_option
 from toolkit.parsers import command, main, subcommands
 from toolkit.printing import note, write_lines, write_tables
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from toolkit.core.documents import Doc
     from toolkit.core.topics import Topic
     from toolkit.datasets import TopicPart, TopicSet
-    from toolkit.models.systems import Sent
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -64,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--doc", metavar="ID", help="a document, too; of the topics' own corpus or of --docs")
     docs_option(what)
     template_options(what)
+    instruction_as_option(what)
     passage = "template of a document, with {contents}, {title} or {text} (default: the system's)"
     what.add_argument("--passage-template", metavar="T", help=passage)
     for group in (check_parser, fetch_parser, what):
@@ -129,9 +128,11 @@ def convert(args: argparse.Namespace) -> None:
 def explain(args: argparse.Namespace) -> None:
     from toolkit.core.templates import template_digest
     from toolkit.datasets import resolve_topics
+    from toolkit.registry.system_kinds import loaded_by
 
     templates = {f"{name}_template": getattr(args, f"{name}_template") for name in ("query", "plain", "passage")}
     spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind, **templates)
+    spec = loaded_by(spec, None, args.instruction_as)
     topic_set = resolve_topics(args.topics)
     part, topics = _topics(topic_set, args.query)
     if args.docs and not args.doc:
@@ -144,10 +145,7 @@ def explain(args: argparse.Namespace) -> None:
     print(f"{spec.name}, {f'recipe {spec.recipe}' if spec.recipe else 'as its model card says'}")
     for each in explain(spec, topics, doc, trust_remote_code=args.trust_remote_code):
         print(f"{each.topic.query_id}:")
-        for sent in each.sent:
-            write_lines(_lines(sent), indent=9, exact=True)
-        if each.without:
-            print(f"  no token ids: {each.without}")
+        write_lines(each.lines(), indent=9, exact=True)
     print(f"template digest {template_digest(spec)}")
 
 
@@ -173,21 +171,6 @@ def _doc(topic_set: TopicSet, part: TopicPart, doc_id: str, files: str | None) -
         if doc.doc_id == doc_id:
             return doc
     raise ToolkitError(f"no document {doc_id!r} in {files or f'{topic_set.name}, {part.group}'}", "see the corpus, or a run")
-
-
-def _lines(sent: Sent) -> Iterator[str]:
-    """Texts are quoted, so that every blank is to be seen."""
-    from toolkit.models.systems.system_facts import quoted
-
-    if sent.template:
-        yield f"  {sent.part:<9}{quoted(sent.template)}"
-    if sent.input.prefix:
-        yield f"  {'prefix':<9}{quoted(sent.input.prefix)}"
-    yield f"  {'sent' if sent.template else sent.part:<9}{quoted(sent.input.whole)}"
-    if sent.note:
-        yield f"  {'note':<9}{sent.note}"
-    if sent.ids is not None:
-        yield f"  {'ids':<9}{' '.join(map(str, sent.ids))} ({len(sent.ids)})"
 
 
 if __name__ == "__main__":

@@ -173,11 +173,11 @@ verified: maybe
         "query_length is 'long', not a whole number from 1 on",
         "eos is 1, not true or false",
         "similarity is 'l2', not cos or dot",
-        "template 'passages' is '{text}': text for query or plain or passage",
+        "template 'passages' is '{text}': text for query or plain or passage or instruction",
         "recipe a: unknown key 'templats'",
         "recipe b: parameters is 5",
         "recipe c: kind impact has no parameter 'pooling'",
-        "recipe d: template 'query' is 1: text for query or plain or passage",
+        "recipe d: template 'query' is 1: text for query or plain or passage or instruction",
         "verified is 'maybe', not run or tiny checkpoint or rehearsal or facts only",
     )
 

@@ -10,6 +10,7 @@ from toolkit.core.modes import Modes
 
 # how a language model that answers in words is reached: on a server or here, how many requests at once, how long each may take
 ENDPOINT = ("loader", "concurrency", "retries", "timeout", "replay")
+SERVED = (*ENDPOINT, "instruction_as")  # of those that are sent texts, see `registry.system_kinds.loaded_by`
 ENGINE = ("engine", "workers", "threads_per_worker", "gpus_per_worker", "units")  # who computes, see `toolkit.jobs.file_job`
 
 

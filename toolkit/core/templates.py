@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Container, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from toolkit.core.documents import Doc
@@ -29,11 +30,13 @@ _LAST_TAGS = re.compile(r"(?:<[^<>\s]+>)*$")
 class Input(NamedTuple):
     """One text for a model: all of it is sent; models that keep the instruction out of their pooling pool over `text` alone.
 
-    prefix  what the template has before the query's or the document's own text
+    prefix       what the template has before the query's or the document's own text
+    instruction  what a server is sent in a field of its own beside the text; empty where it is in the text, or there is none
     """
 
     prefix: str
     text: str
+    instruction: str = ""
 
     @property
     def whole(self) -> str:
@@ -44,17 +47,33 @@ class Input(NamedTuple):
 def topic_input(templates: Mapping[str, str], topic: Topic) -> Input:
     """A topic in its template, see `topic_template`.
 
+    Of templates with an `instruction`, that is what goes into the field of a server's request that is for instructions, and the
+    text is that of a topic without one: its core query.
+
     Slots: `{query}`, `{question}` (the query, ended by `?` where nothing ends it), `{instruction}` and `{released}`. In a
     template without `{instruction}`, `{query}` is all of the topic's text: the query, one blank, the instruction.
     `{before_sep}` and `{after_sep}` are the topic's text up to ` [SEP] ` and from there on, whatever stands there (InstructIR's
     code takes the first for the instruction, in any order); the second is all of a text without it.
     """
+    if is_apart(templates, topic):
+        sent = topic_input(templates, without_instruction(topic))
+        return sent._replace(instruction=SLOT.sub(lambda match: _topic_values(topic)[match[1]], templates["instruction"]))
     template = _named(templates, topic)
     values = _topic_values(topic)
     apart = "{instruction}" in template or "{released}" in template
     query = (topic.query or topic.text) if apart else topic.text
     question = query if query.endswith((".", "?", "!")) else f"{query}?"
     return _fill(template, {**values, "query": query, "question": question}, ("query", "question", "after_sep"))
+
+
+def is_apart(templates: Mapping[str, str], topic: Topic) -> bool:
+    """Whether a topic's instruction is sent in a field of its own."""
+    return "instruction" in templates and bool(topic.instruction)
+
+
+def without_instruction(topic: Topic) -> Topic:
+    """The topic's core query alone."""
+    return replace(topic, text=topic.query or topic.text, instruction="", released="")
 
 
 def _topic_values(topic: Topic) -> dict[str, str]:
@@ -67,6 +86,7 @@ def topic_template(templates: Mapping[str, str], topic: Topic) -> str:
 
     Slots for what the topic does not have go, see `without_slots`.
     """
+    topic = without_instruction(topic) if is_apart(templates, topic) else topic
     values = _topic_values(topic)
     return without_slots(_named(templates, topic), [slot for slot in OPTIONAL if not values[slot]])
 
@@ -170,7 +190,7 @@ def doc_input(templates: Mapping[str, str], doc: Doc) -> Input:
 
 def check_template(name: str, template: str) -> None:
     """Raise ToolkitError for a slot that a template of this name cannot have."""
-    known = DOC_SLOTS if name == "passage" else TOPIC_SLOTS
+    known = {"passage": DOC_SLOTS, "instruction": ("instruction",)}.get(name, TOPIC_SLOTS)
     for slot in SLOT.findall(template):
         if slot not in known:
             raise ToolkitError(f"template {name} has an unknown slot {{{slot}}}", f"known: {', '.join(known)}")

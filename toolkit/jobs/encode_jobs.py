@@ -50,7 +50,7 @@ class FolderJob(Job[Any]):
 class EncodeJob(FolderJob):
     """Encode a corpus (a file, a folder, a benchmark's, an id of ir_datasets), or topics in its place.
 
-    how  of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`; of one on a server `core.specs.ENDPOINT`
+    how  of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`; of one on a server `core.specs.SERVED`
 
     Raises ToolkitError for a system that is not dense, and for numbers below 1.
     """
@@ -73,7 +73,8 @@ class EncodeJob(FolderJob):
         if topics is not None and shard_size is not None:
             raise ToolkitError("topics have one shard", "leave --shard-size out")
         check_counts(batch_size=how.get("batch_size"), shard_size=shard_size)
-        spec = loaded_by(choose_system(system, files=systems, recipe=recipe, pooling=pooling), how.pop("loader", None))
+        chosen = choose_system(system, files=systems, recipe=recipe, pooling=pooling)
+        spec = loaded_by(chosen, how.pop("loader", None), how.pop("instruction_as", None))
         if spec.kind != "dense":
             raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
         check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import ENDPOINT
+from toolkit.core.specs import SERVED
 from toolkit.datasets import find, is_benchmark_folder
 from toolkit.engine import refuse_object
 from toolkit.files.provenance import Output
@@ -70,7 +70,7 @@ def search_job(
     rerank       a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
                  `rerank_kind` says what a checkpoint is that no entry knows
     output       None writes nothing; `metadata` is the record's file where it is not to stand beside the run
-    how          as for `Retrieve`; ENDPOINT goes to each model that is on a server, `loader` to the reranker where one is named
+    how          as for `Retrieve`; SERVED goes to each model that is on a server, `loader` to the reranker where one is named
 
     Raises ToolkitError for what cannot be looked up or made.
     """
@@ -78,7 +78,7 @@ def search_job(
     models = {name: how.get(name) for name in ("device", "precision", "batch_size")}
     models |= {"trust_remote_code": how.get("trust_remote_code") or None, "systems": how.get("systems", ())}
     of_reranker = {"recipe": rerank_recipe, "kind": rerank_kind, "depth": depth}
-    asking = {name: value for name in ENDPOINT if (value := how.pop(name, None)) is not None}
+    asking = {name: value for name in SERVED if (value := how.pop(name, None)) is not None}
     loader = asking.pop("loader", None)
     of_systems = None if rerank is not None else loader
     served = on_servers(names, of_systems, files=how.get("systems", ()), recipe=how.get("recipe"))

@@ -19,6 +19,7 @@ class EmbeddingForm:
     model       the key of the model's name; empty where it is not sent
     texts       the key of the list of texts; `dimension` of the number of a vector's components, where a system names one
     options     sent with every request; `query_options` and `passage_options` with queries and documents alone
+    instruction  the key of a query's instruction; empty where it can only stand in the text. Keys may be joined by `.`
     vectors     where the answer has them, names joined by `.`
     indexed     whether each is `{index, embedding}`; else they come in the order of the texts
     tokens      where the answer has the number of tokens; empty where it does not say
@@ -32,6 +33,7 @@ class EmbeddingForm:
     options: dict[str, Any] = field(default_factory=dict)
     query_options: dict[str, Any] = field(default_factory=dict)
     passage_options: dict[str, Any] = field(default_factory=dict)
+    instruction: str = ""
     vectors: str = "data"
     indexed: bool = True
     tokens: str = ""
@@ -42,19 +44,25 @@ class EmbeddingForm:
 class RerankForm:
     """A request for the scores of a query's documents, and its answer.
 
-    path       under the server's address; `../` leaves out a `/v1` at its end
+    path       under the server's address; `../` leaves out a `/v1` at its end, {model} is the model's name
     model      the key of the model's name; empty where it is not sent
+    query      the key of the query; `repeated` where it is a list with the query once for each document
     documents  the key of the list of documents; `wrapped` is the key of the text in each, where that is a mapping
+    instruction  as of `EmbeddingForm`
     options    sent with every request
-    results    where the answer has them, names joined by `.`; empty where it is the list itself. Each is {index, `score`}
+    results    where the answer has them, names joined by `.`; empty where it is the list itself. Each is {index, `score`};
+               of an empty `score` the number itself, in the order of the documents
     tokens     as of `EmbeddingForm`
     most       documents of a request, where a system names no other number
     """
 
     path: str
     model: str = "model"
+    query: str = "query"
+    repeated: bool = False
     documents: str = "documents"
     wrapped: str = ""
+    instruction: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     results: str = "results"
     score: str = "relevance_score"

@@ -24,7 +24,13 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "list": (lambda value: type(value) is list and all(type(each) in (str, int) for each in value), "a list"),
 }
 # template -> the slots of which it needs one
-TEMPLATES = {"query": ("query", "question"), "plain": ("query", "question", "after_sep"), "passage": DOC_SLOTS}
+TEMPLATES = {
+    "query": ("query", "question"),
+    "plain": ("query", "question", "after_sep"),
+    "passage": DOC_SLOTS,
+    "instruction": ("instruction",),
+}
+FIELD, TEXT = "field", "text"  # where a server's instructions go
 Settings = TypeVar("Settings")
 NAME = re.compile(r"\w[\w.+-]*")  # of systems and recipes: they become parts of a run's file name
 SIGNS = "(letters, digits and . _ + -)"
@@ -61,16 +67,41 @@ def check_system(spec: SystemSpec) -> None:
         )
 
 
-def loaded_by(spec: SystemSpec, loader: str | None) -> SystemSpec:
+def loaded_by(spec: SystemSpec, loader: str | None, instruction_as: str | None = None) -> SystemSpec:
     """The system as this loader loads it, as its own where none is named: a checkpoint may be served, and the other way round.
 
-    Raises ToolkitError as `check_system`.
+    instruction_as  where a server's instructions go: into the FIELD that its requests have for them (template `instruction`),
+                    or into the TEXT; the field where there is one and nothing is said
+
+    Raises ToolkitError as `check_system`, and for a field where requests have none.
     """
-    if loader is None or (loader == "endpoint") == (spec.loader == "endpoint"):
-        return spec
-    changed = replace(spec, loader=loader, server=spec.server if loader == "endpoint" else ServerSpec())
-    check_system(changed)
+    changed = spec
+    if loader is not None and (loader == "endpoint") != (spec.loader == "endpoint"):
+        changed = replace(spec, loader=loader, server=spec.server if loader == "endpoint" else ServerSpec())
+    has_field = bool(instruction_field(changed))
+    if instruction_as == FIELD and not has_field:
+        from toolkit.registry.apis import apis
+
+        known = [name for name, api in apis().items() if api.rerank and api.rerank.instruction]
+        message = f"{spec.name} has no field for instructions"
+        raise ToolkitError(message, f"servers of {', '.join(known)} have, as in vllm:MODEL; --instruction-as text")
+    templates = {name: template for name, template in spec.templates.items() if name != "instruction"}
+    if has_field and instruction_as != TEXT:
+        templates["instruction"] = spec.templates.get("instruction", "{instruction}")
+    changed = replace(changed, templates=templates) if templates != spec.templates else changed
+    if changed is not spec:
+        check_system(changed)
     return changed
+
+
+def instruction_field(spec: SystemSpec) -> str:
+    """The key of the instruction in requests to a system's server; empty where there is none, and for a system on none."""
+    if spec.loader != "endpoint" or spec.kind not in SERVED:
+        return ""
+    from toolkit.registry.apis import DEFAULT, api
+
+    form = getattr(api(spec.server.get("api", DEFAULT)), SERVED[spec.kind])
+    return form.instruction if form else ""
 
 
 def parameters_as(settings: type[Settings], spec: SystemSpec) -> Settings:
@@ -82,6 +113,12 @@ def parameters_as(settings: type[Settings], spec: SystemSpec) -> Settings:
     known = {field.name for field in fields(settings)}
     given = {name: value for name, value in spec.parameters.items() if name in known}
     return settings(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+
+
+def instruction_facts(spec: SystemSpec) -> dict[str, str]:
+    """Where instructions go, for records and people; nothing where the text is the only place."""
+    field = instruction_field(spec)
+    return {"instruction as": f"{FIELD} {field}" if "instruction" in spec.templates else TEXT} if field else {}
 
 
 def _problems(kind: str, parameters: Mapping[str, Any], templates: Mapping[str, Any]) -> Iterator[str]:
@@ -138,6 +175,8 @@ def _facts(spec: SystemSpec) -> Iterator[str]:
         yield from (f"`{name}` of its parameters is missing" for name in ("type", "model") if not spec.parameters.get(name))
         if not KEY.fullmatch(key := spec.parameters.get("key", "X_API_KEY")):
             yield f"key is {shown(key)}, not the name of a variable that ends in _API_KEY or _TOKEN"
+    if "instruction" in spec.templates and not instruction_field(spec):
+        yield "template instruction is what a server is sent in a field of its own, and this has none"
     if spec.verified not in VERIFIED:
         yield f"verified is {shown(spec.verified)}, not {values(VERIFIED)}"
 

@@ -23,6 +23,7 @@ from toolkit.jobs.file_job import opened
 from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, reason_to_make, recorded, why_unlike
 from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.rerank.rerank_step import Rerank
+from toolkit.retrieval.search.chosen_system import on_servers
 from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import given_topics
 
@@ -49,7 +50,7 @@ class Experiment:
     hits        documents a query; `depth` those that are reranked (100)
     measures    those of each benchmark's own table where none are named
     missing     of evaluation, as in `toolkit.evaluation`
-    reranking   what rerankers alone take: `recipe`, `kind`, `loader`, `concurrency`, ...
+    reranking   what rerankers alone take: `recipe`, `kind`, `loader`, `concurrency`, ...; `instruction_as` goes to every server
     how         what `Retrieve` takes; `device`, `batch_size`, `trust_remote_code` and `systems` (files) are rerankers', too
 
     Raises ToolkitError with everything that is wrong at once.
@@ -82,9 +83,11 @@ class Experiment:
         for name in dict.fromkeys(benchmarks):
             with _noted(name, problems):
                 topics[name] = _of_benchmark(name)
+        files, instruction_as = how.get("systems") or (), (reranking or {}).get("instruction_as")
         for name in dict.fromkeys(names):
             with _noted(name, problems):
-                step = Retrieve(name, hits=hits, **how)
+                [served] = on_servers([name], None, files=files)
+                step = Retrieve(name, hits=hits, instruction_as=instruction_as if served else None, **how)
                 searches.append(step.in_precision(precision) if precision else step)
         for name in dict.fromkeys(rerank):
             with _noted(name, problems):

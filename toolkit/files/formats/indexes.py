@@ -94,7 +94,7 @@ def system_facts(spec: SystemSpec) -> dict[str, str]:
 
 
 def _passage_digest(spec: SystemSpec) -> str:
-    templates = {name: template for name, template in spec.templates.items() if name not in ("query", "plain")}
+    templates = {name: template for name, template in spec.templates.items() if name not in ("query", "plain", "instruction")}
     parameters = {name: value for name, value in spec.parameters.items() if not name.startswith("query_")}
     return template_digest(replace(spec, templates=templates, parameters=parameters))
 

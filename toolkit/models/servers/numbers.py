@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 
@@ -99,6 +100,17 @@ class ServedModel:
         named = {self.form.model: self.model} if self.form.model else {}
         return {**named, **self.form.options, **more, **self.spec.parameters.get("options", {})}
 
+    def instructed(self, body: Mapping[str, Any], instruction: str) -> dict[str, Any]:
+        """A request with the instruction in its field; without one as it was."""
+        if not instruction:
+            return dict(body)
+        *outer, name = self.form.instruction.split(".")
+        made = inner = dict(body)
+        for key in outer:
+            inner[key] = inner = dict(inner.get(key, {}))
+        inner[name] = instruction
+        return made
+
     def key(self, body: Mapping[str, Any], *texts: str) -> bytes:
         """Of the result of one input."""
         return key_of({"model": self.model, "body": dict(body), "texts": texts})
@@ -189,9 +201,8 @@ class ServedModel:
                 made = [Numbers(np.asarray(values, self._dtype), *who) for values in read(answer, len(batch))]
                 return made, tried, self._tokens_of(answer)
 
-            place, path = (
-                (url.removesuffix("/v1"), self.form.path[3:]) if self.form.path[:3] == "../" else (url, self.form.path)
-            )
+            path = self.form.path.replace("{model}", quote(self.model, safe="/"))
+            place, path = (url.removesuffix("/v1"), path[3:]) if path.startswith("../") else (url, path)
             try:
                 made, tried, tokens = self.client.ask(place, path, body(batch), checked, stop, what=what, most=MOST)
             except TooLarge:

@@ -4,8 +4,9 @@ Vectors: OpenAI's API of embeddings, which vLLM, TEI and Ollama speak too, and t
 Voyage and others.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -36,14 +37,30 @@ class ServedEncoder:
         self.truncated, self.lost = dict.fromkeys(SIDES, 0), 0
 
     def encode(self, inputs: Sequence[Input], side: str) -> np.ndarray:
-        """As `Encoder.encode`; equal texts are asked for once."""
-        unique = {each: place for place, each in enumerate(dict.fromkeys(each.whole for each in inputs))}
-        texts, vectors = list(unique), np.empty((len(unique), self.dimension), np.float32)
-        for places, rows in self._results(texts, self._body(side), self.dimension):
-            vectors[places] = rows
+        """As `Encoder.encode`; equal texts are asked for once, texts of one instruction together."""
+        unique = {each: place for place, each in enumerate(dict.fromkeys(map(_sent, inputs)))}
+        vectors = np.empty((len(unique), self.dimension), np.float32)
+        for texts, body in self._requests(inputs, side):
+            where = np.array([unique[each] for each in texts], int)
+            for places, rows in self._results([text for text, _ in texts], body, self.dimension):
+                vectors[where[places]] = rows
         if self.similarity == "cos":
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=TINY)
-        return vectors[[unique[each.whole] for each in inputs]]
+        return vectors[[unique[_sent(each)] for each in inputs]]
+
+    def request(self, inputs: Sequence[Input], side: str) -> dict[str, Any]:
+        """What is sent for texts of one instruction."""
+        body = self.served.instructed(self._body(side), inputs[0].instruction)
+        return {**body, self.served.form.texts: [each.whole for each in inputs]}
+
+    def _requests(self, inputs: Sequence[Input], side: str) -> Iterator[tuple[list[tuple[str, str]], dict[str, Any]]]:
+        """(text, instruction) of different inputs, those of one instruction together, each with its request."""
+        by_instruction: dict[str, list[tuple[str, str]]] = {}
+        for each in dict.fromkeys(map(_sent, inputs)):
+            by_instruction.setdefault(each[1], []).append(each)
+        body = self._body(side)
+        for instruction, texts in by_instruction.items():
+            yield texts, self.served.instructed(body, instruction)
 
     @cached_property
     def dimension(self) -> int:
@@ -76,9 +93,12 @@ class ServedEncoder:
 
     def plan(self, inputs: Sequence[Input], side: str) -> dict[str, int]:
         """What encoding would ask: `different` texts, how many of these are `cached`, `requests` and their `tokens`."""
-        texts, body = list(dict.fromkeys(each.whole for each in inputs)), self._body(side)
-        keys = [self.served.key(body, text) for text in texts]
-        return self.served.plan(keys, [(text,) for text in texts], lambda places: self.served.batches(places, texts))
+        planned: Counter[str] = Counter()
+        for sent, body in self._requests(inputs, side):
+            texts = [text for text, _ in sent]
+            keys, batches = [self.served.key(body, text) for text in texts], partial(self.served.batches, texts=texts)
+            planned.update(self.served.plan(keys, [(text,) for text in texts], batches))
+        return dict(planned)
 
     def check(self) -> None:
         """Raise ToolkitError where nothing could be asked."""
@@ -110,6 +130,10 @@ class ServedEncoder:
         return [finite(row, FLOAT32, dimension) for row in rows]
 
 
+def _sent(input: Input) -> tuple[str, str]:
+    return input.whole, input.instruction
+
+
 class ServedReranker(Reranker):
     """A reranker behind a server; see `ServedModel` for what it takes. A request is one query with several of its documents.
 
@@ -132,34 +156,39 @@ class ServedReranker(Reranker):
         """See `Reranker`; first those that are cached, then request by request as answers come. All are yielded."""
         keys, texts = self._keys(pairs)
 
-        def body(places: Sequence[int]) -> dict[str, Any]:
-            documents = [texts[place][1] for place in places]
-            if wrapped := self.served.form.wrapped:
-                documents = [{wrapped: document} for document in documents]
-            return self.served.body(query=texts[places[0]][0]) | {self.served.form.documents: documents}
-
         def read(answer: Any, count: int) -> list[float]:
-            scores = by_index(listed(answer, self.served.form.results, count), self.served.form.score)
-            return list(finite(scores, FLOAT64))
+            form = self.served.form
+            scores = listed(answer, form.results, count)
+            return list(finite(by_index(scores, form.score) if form.score else scores, FLOAT64))
+
+        def body(places: Sequence[int]) -> dict[str, Any]:
+            return self.request([pairs[place] for place in places])
 
         what = "list with a finite score for each document"
         for places, values in self.served.results(keys, lambda places: self._requests(places, texts), body, read, what):
             yield places, np.array([value.item() for value in values])
+
+    def request(self, pairs: Sequence[Pair]) -> dict[str, Any]:
+        """What is sent for one query and some of its documents."""
+        form, (query, _) = self.served.form, pairs[0]
+        documents = [{form.wrapped: document.whole} if form.wrapped else document.whole for _, document in pairs]
+        asked = {form.query: [query.whole] * len(pairs) if form.repeated else query.whole}
+        return self.served.instructed(self.served.body(**asked) | {form.documents: documents}, query.instruction)
 
     def plan(self, pairs: Sequence[Pair]) -> dict[str, int]:
         """What scoring would ask; asks nothing."""
         keys, texts = self._keys(pairs)
         return self.served.plan(keys, texts, lambda places: self._requests(places, texts))
 
-    def _keys(self, pairs: Sequence[Pair]) -> tuple[list[bytes], list[tuple[str, str]]]:
+    def _keys(self, pairs: Sequence[Pair]) -> tuple[list[bytes], list[tuple[str, str, str]]]:
         body = self.served.body()
-        texts = [(query.whole, document.whole) for query, document in pairs]
-        return [self.served.key(body, *pair) for pair in texts], texts
+        texts = [(query.whole, document.whole, query.instruction) for query, document in pairs]
+        return [self.served.key(self.served.instructed(body, each[2]), *each[:2]) for each in texts], texts
 
-    def _requests(self, places: Sequence[int], texts: Sequence[tuple[str, str]]) -> list[list[int]]:
-        """Places of one query each, in requests that are small enough."""
-        by_query: dict[str, list[int]] = {}
+    def _requests(self, places: Sequence[int], texts: Sequence[tuple[str, str, str]]) -> list[list[int]]:
+        """Places of one query and instruction each, in requests that are small enough."""
+        by_query: dict[tuple[str, str], list[int]] = {}
         for place in places:
-            by_query.setdefault(texts[place][0], []).append(place)
-        joined = [query + document for query, document in texts]  # the server reads the query with every document
+            by_query.setdefault(texts[place][::2], []).append(place)
+        joined = ["".join(each) for each in texts]  # the server reads the query with every document
         return [request for group in by_query.values() for request in self.served.batches(group, joined)]

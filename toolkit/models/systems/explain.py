@@ -1,8 +1,9 @@
 """Exactly what a system is sent: the filled templates and prompts, and the token ids that its model sees: from the very classes
 that run it."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import MissingExtra, ToolkitError
@@ -14,6 +15,7 @@ from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here
 from toolkit.models.checkpoints.own_systems import no_tokens
 from toolkit.models.encoders import LOADERS, load_encoder
 from toolkit.models.encoders.base import SIDES
+from toolkit.models.systems.system_facts import quoted
 from toolkit.registry.choice import HUB_ID
 from toolkit.registry.system_kinds import SERVED, parameters_as
 
@@ -49,13 +51,37 @@ class Sent(NamedTuple):
     ids: list[int] | None = None
     note: str = ""
 
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """What it has, by name; empty texts for what it has not."""
+        template, (prefix, _, instruction) = self.template, self.input
+        yield self.part, quoted(template) if template else ""
+        yield "prefix", quoted(prefix) if prefix else ""
+        yield ("sent" if template else self.part), quoted(self.input.whole)
+        yield "field", quoted(instruction) if instruction else ""
+        yield "note", self.note
+        yield "ids", "" if self.ids is None else f"{' '.join(map(str, self.ids))} ({len(self.ids)})"
+
 
 class Explained(NamedTuple):
-    """What is sent for a topic, and for a document where one was named. without: why token ids are lacking, if they are."""
+    """What is sent for a topic, and for a document where one was named.
+
+    without  why token ids are lacking, if they are
+    request  what a server is asked, key by key; of a query alone, or of a query and a document
+    """
 
     topic: Topic
     sent: list[Sent]
     without: str
+    request: Mapping[str, Any]
+
+    def lines(self) -> Iterator[str]:
+        """For people. Texts are quoted, so that every blank is to be seen."""
+        for each in self.sent:
+            yield from (f"  {name:<9}{text}" for name, text in each.rows() if text)
+        for key, value in self.request.items():
+            yield f"  request  {key}: {json.dumps(value, ensure_ascii=False)}"
+        if self.without:
+            yield f"  no token ids: {self.without}"
 
 
 def explain(
@@ -89,7 +115,18 @@ def _explained(
             sent.append(Sent("pair", "", Input("", query.whole + "\n" + passage.whole), ids["pair"], PAIR))
     if read and not ids:
         without = "it reads a query and a document as one: name a document with --doc"
-    return Explained(topic, sent, without)
+    return Explained(topic, sent, without, _request(spec, query, passage))
+
+
+def _request(spec: SystemSpec, query: Input, passage: Input | None) -> dict[str, Any]:
+    """The body of a request, of a system that a server computes; empty for others, and where a document is lacking."""
+    if spec.loader != "endpoint" or spec.kind not in SERVED:
+        return {}
+    if spec.kind == "dense":
+        return load_encoder(spec).request([query], "query")
+    from toolkit.models.rerankers import load_reranker
+
+    return load_reranker(spec).request([(query, passage)]) if passage else {}
 
 
 def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.runs import Run, join_runs
-from toolkit.core.specs import ENDPOINT, SystemSpec
+from toolkit.core.specs import SERVED, SystemSpec
 from toolkit.core.system.python_names import PYTHON
 from toolkit.datasets import TopicSet
 from toolkit.engine import LocalExecutor, refuse_object
@@ -22,8 +22,9 @@ from toolkit.models.rerankers.library import is_rank_only
 from toolkit.models.rerankers.listwise_ranker import DEFAULT_PROMPT, load_ranker
 from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED
+from toolkit.registry.apis import DEFAULT
 from toolkit.registry.choice import choose_system
-from toolkit.registry.system_kinds import loaded_by, parameters_as
+from toolkit.registry.system_kinds import instruction_facts, loaded_by, parameters_as
 from toolkit.retrieval.rerank.candidates import Part, check_queries, check_repeats, count_tied, wanted_ids
 from toolkit.retrieval.rerank.listwise import plan_listwise, rerank_listwise
 from toolkit.retrieval.rerank.pointwise import WorkersReranker, plan_pairs, rerank_parts
@@ -34,7 +35,7 @@ DEFAULT_DEPTH = 100
 LISTWISE, LIBRARY = "listwise", "rerankers"
 ON_SERVER = "cross-encoder"  # the kind of a model on a server that no entry knows
 SLIDING = ("window", "step", "passes", "shuffle")
-ASKING = (*ENDPOINT, "cache")
+ASKING = (*SERVED, "cache")
 STAGE = ("depth", "tail", "scores", "run", *SLIDING)  # what says how it is used, not how the model is loaded
 
 
@@ -49,7 +50,7 @@ class Rerank(Step):
     scores   `own`: the model's; `rank`: 1 / rank; `candidates`: those of the run at the same ranks
     prompts  a folder of published prompts, of which it is sent its own (`chosen_prompt`)
     given    how the model is loaded (`device`, `precision`, `batch_size`, `trust_remote_code`, `prompt`; of listwise ones and
-             those on a server `core.specs.ENDPOINT` and `cache`), and how the window slides (`window`, `step`, `passes`,
+             those on a server `core.specs.SERVED` and `cache`), and how the window slides (`window`, `step`, `passes`,
              `shuffle`)
 
     What is not given (None) is the entry's or the recipe's, else the default. Raises ToolkitError for an unknown system, one
@@ -76,7 +77,7 @@ class Rerank(Step):
         given = {name: value for name, value in given.items() if value is not None}
         known, listwise = {**spec.parameters, **given}, spec.kind == LISTWISE or is_rank_only(spec)
         if not listwise:
-            spec = loaded_by(spec, given.pop("loader", None))
+            spec = loaded_by(spec, given.pop("loader", None), given.pop("instruction_as", None))
         asked = spec.kind == LISTWISE or spec.loader == "endpoint"
         if unknown := [name for name in (*(() if listwise else SLIDING), *(() if asked else ASKING)) if name in given]:
             message = f"{spec.name} is of kind {spec.kind}: it has no {', '.join(unknown)}"
@@ -105,6 +106,7 @@ class Rerank(Step):
             f"{key}-{getattr(self, key)}" for key in ("depth", "tail", "scores") if getattr(self, key) != getattr(usual, key)
         ]
         changed += [f"{key}-{value}" for key, value in self.sliding.items() if value != usual.sliding.get(key)]
+        changed += ["instruction-as-text"] if "instruction" in usual.spec.templates.keys() - self.spec.templates.keys() else []
         if prompt := self.loading.get("prompt"):
             changed.append(f"prompt-{Path(prompt).name.removesuffix('.yaml')}")
         return ".".join([self.tag, *filter(None, [self.spec.recipe]), *changed])
@@ -139,6 +141,10 @@ class Rerank(Step):
         if searched != results.instruction:
             now = "their own" if results.instruction == "full" else results.instruction
             lines.append(f"note: {made.source} was searched with instruction {searched}; the topics are reranked with {now}")
+        if self.spec.server.get("api") == DEFAULT and any(topic.instruction for topic in results.sent.topics):
+            lines.append(
+                "note: instructions are in the text of queries; servers that take them as a field are named vllm:, sglang:, ..."
+            )
         return lines
 
     def plan(self, results: Results) -> list[str]:
@@ -264,6 +270,7 @@ class Rerank(Step):
             **model_identity(spec),
             **({"recipe": spec.recipe} if spec.recipe else {}),
             "templates": dict(spec.templates),
+            **instruction_facts(spec),
             # what the recipe would have reranked is known from the candidates, which may be others
             **{name: value for name, value in spec.parameters.items() if name != "run"},
             **self._given_prompt(),

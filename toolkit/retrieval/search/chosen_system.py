@@ -14,7 +14,7 @@ from toolkit.core.templates import template_digest
 from toolkit.files.provenance import model_identity
 from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import did_you_mean
-from toolkit.registry.system_kinds import check_system, kinds, loaded_by
+from toolkit.registry.system_kinds import TEXT, check_system, instruction_facts, instruction_field, kinds, loaded_by
 
 RULES = "+rules"
 
@@ -57,23 +57,31 @@ class Chosen:
         spec, facts = self.spec, {"name": self.tag, **self.spec.entry_facts, "method": self.spec.kind}
         facts |= model_identity(spec)
         facts |= {"templates": dict(spec.templates)} if spec.checkpoint or spec.templates else {}
-        facts |= {"recipe": spec.recipe} if spec.recipe else {}
+        facts |= instruction_facts(spec) | ({"recipe": spec.recipe} if spec.recipe else {})
         return {**facts, **self.parameters}
 
 
-def choose(system: Any, given: Mapping[str, Any], precision: str | None, *, loader: str | None = None, **how: Any) -> Chosen:
+def choose(
+    system: Any,
+    given: Mapping[str, Any],
+    precision: str | None,
+    *,
+    loader: str | None = None,
+    instruction_as: str | None = None,
+    **how: Any,
+) -> Chosen:
     """The system of a name, as it is to be used. ToolkitError for an unknown one, and for parameters without meaning.
 
     system     a name, or an object of Python, see `registry.choice.choose_system`
     given      parameters; those that are None are not given
     precision  of a model
-    loader     `endpoint` for a server, in place of the entry's
+    loader     `endpoint` for a server, in place of the entry's; `instruction_as` as of `registry.system_kinds.loaded_by`
     how        what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`
     """
     plain = _plain(system)
     if plain == "":
         raise ToolkitError(f"{system!r} names no system", "`tandem systems list` has the names")
-    spec = loaded_by(choose_system(plain, **how), loader)
+    spec = loaded_by(choose_system(plain, **how), loader, instruction_as)
     given = {name: value for name, value in given.items() if value is not None}
     known = kinds()[spec.kind]["parameters"]
     _check_names(spec.name, given, known)
@@ -83,7 +91,8 @@ def choose(system: Any, given: Mapping[str, Any], precision: str | None, *, load
     complete = {**spec.parameters, **given}
     used = replace(spec, parameters=complete)
     check_system(used)
-    templated = bool(how.get("query_template") or how.get("plain_template"))
+    in_text = instruction_as == TEXT and instruction_field(spec)
+    templated = bool(how.get("query_template") or how.get("plain_template") or in_text)
     chosen = Chosen(used, complete, changed, rules=isinstance(plain, str) and str(system) != plain, templated=templated)
     return chosen.in_precision(precision) if precision else chosen
 

@@ -49,7 +49,7 @@ class Known:
     @classmethod
     def unpacked(cls, packed: Mapping[str, Any]) -> Known:
         """From what `packed` gives."""
-        queries = {Input(prefix, text): unpacked_value(value) for prefix, text, value in packed["queries"]}
+        queries = {Input(*sent): unpacked_value(value) for *sent, value in packed["queries"]}
         return cls(queries, packed["origin"], packed["precision"])
 
 

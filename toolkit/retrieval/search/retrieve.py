@@ -44,7 +44,7 @@ class Retrieve(Step):
     language      of an index that does not record its own
     verify        compare the files of every index with what was built or fetched, also where that was done within a day
     device, precision, batch_size, trust_remote_code   of models; None where they are to choose
-    loader, concurrency, retries, timeout, replay      of models on a server, see `core.specs.ENDPOINT`
+    loader, concurrency, retries, timeout, replay, instruction_as      of models on a server, see `core.specs.SERVED`
     parameters    of the system where they are not to be its own (`k1=1.2`, `rm3=True`)
 
     Raises ToolkitError for an unknown system and for parameters that it does not have or that have no meaning.
@@ -73,10 +73,11 @@ class Retrieve(Step):
         retries: int | None = None,
         timeout: float | None = None,
         replay: bool | None = None,
+        instruction_as: str | None = None,
         **parameters: Any,
     ):
         how = {"files": systems, "recipe": recipe, "query_template": query_template, "plain_template": plain_template}
-        self.chosen = choose(system, parameters, precision, loader=loader, **how)
+        self.chosen = choose(system, parameters, precision, loader=loader, instruction_as=instruction_as, **how)
         asking = {"concurrency": concurrency, "retries": retries, "timeout": timeout, "replay": replay}
         asking = {name: value for name, value in asking.items() if value is not None}
         if asking and self.chosen.spec.loader != "endpoint":

@@ -29,8 +29,8 @@ from toolkit.studies.reproduce.compared_cells import (
     mean_difference,
 )
 from toolkit.studies.reproduce.dry_run import unmade_places
-from toolkit.studies.reproduce.row_files import made
 from toolkit.studies.reproduce.row_prompts import OTHER, WHOSE
+from toolkit.studies.reproduce.row_records import made
 from toolkit.studies.reproduce.row_scores import commands
 from toolkit.studies.reproduce.table_rows import change_of
 

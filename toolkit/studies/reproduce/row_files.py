@@ -1,12 +1,9 @@
-"""The files that a row is made of, in order: an index where none is prebuilt, queries, lists, its run; and its labels.
-
-And what these files say of themselves: digests, versions, and what they took.
-"""
+"""The files that a row is made of, in order: an index where none is prebuilt, queries, lists, its run; and its labels."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +15,8 @@ from toolkit.core.specs import SystemSpec
 from toolkit.datasets import find, load
 from toolkit.files.formats import write_run
 from toolkit.files.formats.indexes import made_with, read_index_record
-from toolkit.files.provenance import file_digest, part, read_record, topics_digest
-from toolkit.jobs.planned_runs import PlannedRun, shell_command, tandem_version, why_unlike
+from toolkit.files.provenance import file_digest, topics_digest
+from toolkit.jobs.planned_runs import PlannedRun, shell_command, why_unlike
 from toolkit.registry.published.paper_tables import cells, is_of
 from toolkit.retrieval.index.index_types import LUCENE
 from toolkit.retrieval.steps import given_topics
@@ -33,7 +30,6 @@ CANDIDATES = "candidates"
 ASKED = ("judge", "listwise")  # kinds of language models whose answers are words, which a server can give
 LAMBDAS = "8"  # BERDS' table of what MMR weighs relevance by
 LABELLED = "labelled.trec"
-KINDS = {".trec": "run", ".qrels": "qrels", ".tsv": "qrels", ".jsonl": "expanded"}
 
 
 @dataclass
@@ -356,66 +352,3 @@ def _kind(index: str) -> str:
     if index in registry.indexes() or index in registry.index_aliases():
         return registry.index(index).kind
     return str((read_index_record(Path(index)) or {}).get("kind", "")) if Path(index).is_dir() else ""
-
-
-@dataclass(frozen=True)
-class Made:
-    """A file with its record.
-
-    name      below the folder of the reproduction
-    seconds   that making it took; None where its record does not say
-    requests  that were sent to a server or a language model, and `tokens` as the server counted them
-    """
-
-    name: str
-    sha256: str
-    lines: int
-    version: str
-    seconds: float | None
-    requests: int
-    tokens: int
-
-
-def files_of(files: RowFiles, row: Row) -> list[Path]:
-    """The files of a row that are there, its run last but one and its labels last."""
-    paths = [run.path for run in files.runs(row) if run.path.suffix in KINDS]
-    paths += [files.qrels_path(row)]
-    return [path for path in dict.fromkeys(paths) if path.is_file()]
-
-
-def made(files: RowFiles, rows: Sequence[Row]) -> list[tuple[Row, Made]]:
-    """Every file of the rows with what its record says, each once."""
-    found: dict[Path, tuple[Row, Made]] = {}
-    for row in rows:
-        for path in files_of(files, row):
-            record = read_record(path)
-            if path not in found and record is not None:
-                found[path] = (row, _made(path, record, files.output))
-    return list(found.values())
-
-
-def _made(path: Path, record: Mapping[str, Any], output: Path) -> Made:
-    about, executable = part(record, "data", KINDS[path.suffix]), part(record, "implementation", "executable")
-    usages = list(_usages(part(record, "method")))
-    seconds = executable.get("wall time")
-    return Made(
-        str(path.relative_to(output)),
-        str(about.get("sha256", "")),
-        int(about.get("lines", about.get("queries", 0))),
-        str(tandem_version(record)),
-        float(seconds) if isinstance(seconds, int | float) else None,
-        sum(_count(usage, "asked") for usage in usages),
-        sum(_count(usage, "prompt_tokens") + _count(usage, "completion_tokens") for usage in usages),
-    )
-
-
-def _usages(method: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What the last step of a record asked: those before it have files of their own."""
-    steps = [step for value in method.values() if isinstance(value, list) for step in value if isinstance(step, Mapping)]
-    if steps:
-        yield part(steps[-1], "usage")
-
-
-def _count(usage: Mapping[str, Any], name: str) -> int:
-    value = usage.get(name, usage.get(name.replace("_", " "), 0))
-    return value if isinstance(value, int) else 0
