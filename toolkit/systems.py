@@ -5,7 +5,7 @@ examples:
   tandem systems show e5-mistral-7b-instruct
   tandem systems fetch smollm2-135m-instruct
   tandem systems convert contriever --to contriever-safetensors
-  tandem systems check python:my_model:load
+  tandem systems check vllm:Qwen/Qwen3-Reranker-0.6B --kind cross-encoder --like qwen3-reranker-0.6b
   tandem systems explain bge-large-en-v1.5 --recipe infosearch --topics infosearch-mini --query audience-001-1
 """
 
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     list_parser.add_argument("--paper", metavar="P", help="only those that a paper reports (infosearch, instructir, ...)")
     table_options(list_parser, numbers=False, tsv=True)
     show_parser = add("show", "show all that is known of one system", show)
-    check_parser = add("check", "verify that an object of your own does what its methods have to", check)
+    check_parser = add("check", "ask a system for a few texts: does it do what a run takes for granted?", check)
     fetch_parser = add("fetch", "download a system's checkpoint, as its first use would", fetch)
     convert_parser = add("convert", "write a checkpoint as safetensors that keep the entry", convert)
     convert_parser.add_argument("--to", required=True, metavar="DIR", help="a new folder, which is a system itself")
@@ -53,7 +53,17 @@ def parser() -> argparse.ArgumentParser:
             recipe_option(sub)
         sub.add_argument("--kind", metavar="K", help="kind of a checkpoint that is not in the registry (default: dense)")
     table_options(check_parser, numbers=False, tsv=True)
-    check_parser.add_argument("name", metavar="python:MODULE:FACTORY", help="the object, or an entry whose checkpoint it is")
+    check_parser.add_argument("name", metavar="NAME", help="a system, http:MODEL on a server, or python:MODULE:FACTORY")
+    recipe_option(check_parser)
+    check_parser.add_argument("--kind", metavar="K", help="kind of a checkpoint that is not in the registry (default: dense)")
+    check_parser.add_argument("--like", metavar="S", help="the system whose scores it should have")
+    text = "queries and texts: of a YAML file, or ours, also for an object of your own"
+    check_parser.add_argument("--canaries", nargs="?", const="", metavar="F", help=text)
+    check_parser.add_argument("--language", metavar="L", help="of queries and texts: en (default), fa, ru, zh")
+    check_parser.add_argument(
+        "--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine"
+    )
+    instruction_as_option(check_parser)
     for sub in (list_parser, show_parser, check_parser, explain_parser, fetch_parser, convert_parser):
         systems_option(sub)
     what = explain_parser.add_argument_group("what is sent")
@@ -98,12 +108,17 @@ def show(args: argparse.Namespace) -> None:
 
 def check(args: argparse.Namespace) -> int:
     from toolkit.core.tables.aligned_table import Column, Table
+    from toolkit.models.systems.canary_checks import canaries
     from toolkit.models.systems.contract import check_system
 
-    checks = check_system(args.name, files=args.systems, trust_remote_code=args.trust_remote_code)
+    how = {"files": args.systems, "recipe": args.recipe, "kind": args.kind}
+    asked = args.canaries is not None or args.language
+    how["texts"] = canaries(args.canaries, args.language or "en") if asked else None
+    how |= {name: getattr(args, name) for name in ("like", "loader", "instruction_as", "trust_remote_code")}
+    checks = check_system(args.name, **how)
     columns = (Column("outcome", label=True), Column("method", label=True), Column("what", prose=True))
     rows = [
-        ("FAIL" if one.problem else "ok", one.method, f"{one.what}{f': {one.problem}' if one.problem else ''}")
+        ("FAIL" if one.problem else "ok", one.method, ": ".join(filter(None, (one.what, one.problem or one.seen))))
         for one in checks
     ]
     write_tables(Table(columns, rows), args, heads=False)

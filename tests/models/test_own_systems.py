@@ -337,11 +337,6 @@ def test_the_contract_finds_what_does_not_repeat_and_what_depends_on_its_company
     assert len(tandem_ir.check_system(Restless())) == 7
 
 
-def test_only_objects_of_python_have_the_contract():
-    checked = tandem("systems", "check", "bm25")
-    assert (checked.returncode, checked.stderr.splitlines()[0]) == (2, "error: bm25 is no object of Python")
-
-
 def test_every_command_that_takes_a_system_takes_an_object(module, tmp_path):
     own = f"python:{module}:"
     for words in (

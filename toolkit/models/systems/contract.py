@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.core.system.progress import say
 from toolkit.core.system.python_names import CALLED
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints.own_systems import OwnChatModel, OwnRanker, is_own, make_own, methods_of
@@ -16,7 +17,9 @@ from toolkit.models.encoders.base import SIDES
 from toolkit.models.llm.messages import Request
 from toolkit.models.rerankers import load_reranker
 from toolkit.models.rerankers.base import Window
+from toolkit.models.systems.canary_checks import Canaries, Check, canaries, canary_checks
 from toolkit.registry.choice import choose_system
+from toolkit.registry.system_kinds import loaded_by
 
 TEXTS = (
     "how do vaccines work",
@@ -30,31 +33,43 @@ ALIKE = 1e-6  # by which a cosine of a text with itself may be below 1 in anothe
 CLOSE = 1e-4  # by which scores may differ
 
 
-class Check(NamedTuple):
-    """One thing that was tried. problem: what is wrong; empty where nothing is."""
+def check_system(
+    system: Any,
+    *,
+    texts: Canaries | None = None,
+    like: str | None = None,
+    loader: str | None = None,
+    instruction_as: str | None = None,
+    trust_remote_code: bool = False,
+    **how: Any,
+) -> list[Check]:
+    """Try each method that an object of Python has; ask any other system for texts whose order nobody disputes.
 
-    method: str
-    what: str
-    problem: str = ""
-
-
-def check_system(system: Any, *, trust_remote_code: bool = False, **how: Any) -> list[Check]:
-    """Try each method that an object has.
-
-    system  `python:module:factory`, an entry's name, or an object
-    trust_remote_code  of a model of MTEB's registry
+    system  a name, `python:module:factory`, or an object
+    texts   what is asked, see `canary_checks.canaries`; of an object of Python only where they are given
+    like    the system whose scores these should be
+    loader, instruction_as  of a model on a server, see `registry.system_kinds.loaded_by`
     how     what `registry.choose_system` takes
 
-    Raises ToolkitError for what is no object of Python, or cannot be made.
+    Raises ToolkitError for what cannot be made, and for a system without a model.
     """
-    spec = choose_system(system, **how)
+    spec, trust = loaded_by(choose_system(system, **how), loader, instruction_as), {"trust_remote_code": trust_remote_code}
+    pinned = choose_system(like, files=how.get("files", ()), kind=how.get("kind")) if like else None
     if not is_own(spec):
-        raise ToolkitError(f"{spec.name} is no object of Python", "python:MODULE:FACTORY names one")
+        texts, served = texts or canaries(), spec.loader == "endpoint"
+        if served:
+            say(f"about {texts.requests()} requests; no answer is cached")
+        return list(canary_checks(spec, texts, like=pinned, **({} if served else trust)))
     methods = methods_of(make_own(spec))
     if not methods:
         raise ToolkitError(f"{spec.checkpoint} has none of {', '.join(CALLED.values())}", "see docs/guides/own-system.md")
-    tried = {name: replace(spec, kind=KINDS[name], parameters={}) for name in methods}
-    return [check for name, as_kind in tried.items() for check in _tried(name, CHECKS[name](as_kind, trust_remote_code))]
+    checks: list[Check] = []
+    for name in methods:
+        as_kind = replace(spec, kind=KINDS[name], parameters={})
+        checks += _tried(name, CHECKS[name](as_kind, trust_remote_code))
+        if texts and name in SCORING and not any(check.problem for check in checks if check.method == name):
+            checks += (each._replace(method=name) for each in canary_checks(as_kind, texts, like=pinned, **trust))
+    return checks
 
 
 def _tried(method: str, steps: Iterator[str]) -> Iterator[Check]:
@@ -131,4 +146,5 @@ def _generate(spec: SystemSpec, trust: bool) -> Iterator[str]:
 
 
 KINDS = {"encode": "dense", "score": "cross-encoder", "rank": "listwise", "generate": "judge"}  # one that needs the method
+SCORING = ("encode", "score", "rank")
 CHECKS = {"encode": _encode, "score": _score, "rank": _rank, "generate": _generate}
