@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
@@ -67,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
         help="compare with the paper's numbers for the run's system, or for this one (of the registry, or as the paper has it)",
     )
     against = made.add_argument_group("compared with one of the runs")
-    baseline_option(against)
+    baseline_option(against, action="append")
     significance_options(against)
     table_options(made, "trec", "mteb")
     return made
@@ -100,21 +101,28 @@ def main(args: argparse.Namespace) -> None:
         raise ToolkitError(f"--format {args.format} has no place for intervals", "--format table, csv, json or latex")
     more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
     more |= {"intervals": args.intervals, "ori_unit": args.ori_unit}
-    scores = prepared.scores(args.measures, missing=args.missing, baseline=_baseline(args), **more)
+    each = [prepared.scores(args.measures, missing=args.missing, baseline=one, **more) for one in _baselines(args)]
+    scores = each[0]
+    if len(each) > 1:
+        tables = [replace(lay_out(one), title=f"against {name}") for one, name in zip(each, args.baseline, strict=True)]
+        write_tables(tables, args)
+        return
     from toolkit.evaluation.scores.mteb_results import to_mteb
 
     forms = {**long_forms(scores, by_query=args.by_query), "mteb": lambda: to_mteb(scores, args.benchmark)}
     write_tables(lay_out(scores), args, forms=forms)
 
 
-def _baseline(args: argparse.Namespace) -> Baseline | None:
+def _baselines(args: argparse.Namespace) -> list[Baseline | None]:
+    """Each with the others, over which its marks are corrected too."""
     if not args.baseline:
-        return None
+        return [None]
     if args.format == "trec":
         raise ToolkitError("trec_eval's lines have no place for markers", "--format table, latex, csv or json")
     from toolkit.evaluation.comparison.comparison import Baseline
 
-    return Baseline(args.baseline, testing_of(args))
+    names, testing = list(dict.fromkeys(args.baseline)), testing_of(args)
+    return [Baseline(name, testing, tuple(other for other in names if other != name)) for name in names]
 
 
 def _published(prepared: Evaluation, args: argparse.Namespace) -> None:

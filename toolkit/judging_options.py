@@ -17,10 +17,10 @@ def by_query_option(group: argparse._ActionsContainer) -> None:
     group.add_argument("--by-query", action="store_true", help="also the values of each query")
 
 
-def baseline_option(group: argparse._ActionsContainer, default: str = "") -> None:
+def baseline_option(group: argparse._ActionsContainer, default: str = "", **how: Any) -> None:
     """`--baseline`; default: what is taken without it."""
     text = "the run that others are compared with, by tag or file: what differs is marked, with intervals"
-    group.add_argument("--baseline", metavar="RUN", help=with_default(text, default))
+    group.add_argument("--baseline", metavar="RUN", help=with_default(text, default), **how)
 
 
 def judgment_options(parser: argparse.ArgumentParser, *, benchmarks: bool = False) -> None:

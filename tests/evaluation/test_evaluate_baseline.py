@@ -253,3 +253,20 @@ def test_what_cannot_be_held_against_a_baseline_is_refused(files, words, message
     done = command(files, *words)
     assert done.returncode == 2
     assert done.stderr.splitlines()[0] == message
+
+
+def test_several_baselines_have_a_table_each_and_are_corrected_together(files):
+    write_run(ALIKE, files / "alike.trec")
+    words = ("--run", "alike.trec", "--baseline", "base", "--baseline", "better")
+    done = command(files, *words)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.split("against better")
+    assert first.startswith("against base")
+    assert [line.split()[0] for line in second.splitlines() if line.startswith(("base", "better", "alike"))] == [
+        "better",
+        "base",
+        "alike",
+    ]
+    assert done.stdout.count("over 3 runs x 1 number") == 1  # base and better are one pair; equal notes stand once
+    tables = json.loads(command(files, *words, "--format", "json").stdout)["tables"]
+    assert [table["title"] for table in tables] == ["against base", "against better"]

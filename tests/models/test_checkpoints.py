@@ -410,7 +410,7 @@ def test_repositories_that_do_not_fit_are_refused_before_a_download(home, bert):
             "RepoNotFound",
             "",
             "{base} has no model org/tiny",
-            "check the id; a private repository needs HF_TOKEN; a folder begins with ./",
+            "check the id; a private repository needs HF_TOKEN; a folder begins with ./; a model on a server is http:org/tiny",
         ),
         (404, "RevisionNotFound", "", f"org/tiny has no revision {COMMIT}", "check the entry's revision"),
     ],
@@ -430,7 +430,7 @@ def test_other_refusals_and_no_network_are_one_line_too(home):
     out, _ = located("http://127.0.0.1:1", COMMIT)
     assert out == [
         f"error: cannot fetch org/tiny at {COMMIT[:12]} from http://127.0.0.1:1 (connection refused)",
-        "hint:  check the network and run again, or name a folder as the system",
+        "hint:  check the network and run again, or name a folder as the system; a model on a server is http:org/tiny",
     ]
     out, _ = located("http://127.0.0.1:1", COMMIT, HF_HUB_OFFLINE="1")
     assert out == [

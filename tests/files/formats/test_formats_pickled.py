@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command import tandem
 
@@ -43,6 +44,48 @@ def test_every_protocol_gives_the_run(tmp_path, protocol):
     assert read_run(path).to_dict() == RUN
 
 
+LISTS = {"1_1": ["d2", "d1"], "é": ["Д"], "none": []}
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_lists_of_ranked_ids_are_runs(tmp_path, protocol):
+    path = tmp_path / "run.pickle"
+    path.write_bytes(pickle.dumps(LISTS, protocol))
+    if protocol < 1:  # lists by an instruction of their own
+        with pytest.raises(ToolkitError, match="an instruction makes"):
+            read_run(path)
+        return
+    assert read_run(path).to_dict() == {"1_1": {"d2": 1.0, "d1": 0.5}, "é": {"Д": 1.0}}
+
+
+@pytest.mark.parametrize("protocol", [3, 4, 5])
+def test_ids_may_be_texts_of_numpy(tmp_path, protocol):
+    path = tmp_path / "run.pickle"
+    path.write_bytes(pickle.dumps({"q": [np.str_("d1"), np.str_("é22")], "r": ["x", np.str_("d1")]}, protocol))
+    assert read_run(path).to_dict() == {"q": {"d1": 1.0, "é22": 0.5}, "r": {"x": 1.0, "d1": 0.5}}
+    assert "numpy.ndarray" not in str(path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"q": ["d", "d"]}, "comes twice"),
+        ({"q": ["d"], "r": {"d": 1.0}}, "no mapping of queries"),
+        ({"q": [1]}, "is no text"),
+        ({"q": [["d"]]}, "is no text"),
+        ({"q": [np.int64(1)]}, "an instruction makes|is something else"),
+        ({"q": np.array(["d1", "d2"])}, "is something else"),
+        ({"q": [np.dtype("U7")]}, "is no text"),
+        ({"q": [np.dtype(">U7")]}, "an instruction makes"),
+    ],
+)
+def test_lists_of_anything_else_are_refused(tmp_path, content, said):
+    path = tmp_path / "run.pickle"
+    path.write_bytes(pickle.dumps(content, 4))
+    with pytest.raises(ToolkitError, match=said):
+        read_run(path)
+
+
 @pytest.mark.parametrize("name", ["run.pickle.gz", "run.pkl", "run.bin", "run.trec"])
 def test_a_pickle_is_known_by_its_name_or_its_bytes(tmp_path, name):
     path = tmp_path / name
@@ -71,7 +114,7 @@ def test_what_would_run_a_command_is_refused_and_not_run(tmp_path, protocol):
     path = tmp_path / "evil.pickle"
     path.write_bytes(pickle.dumps({"q": {"d": Shell(marker)}}, protocol))
     assert any(word.name in ("GLOBAL", "STACK_GLOBAL") for word, _, _ in pickletools.genops(path.read_bytes()))
-    with pytest.raises(ToolkitError, match="something else than dict, str, int or float"):
+    with pytest.raises(ToolkitError, match="something else than dict, list, str, int or float"):
         read_run(path)
     assert not marker.exists()
 
@@ -81,7 +124,7 @@ HOSTILE = {
     "a persistent id": b"\x80\x04}\x94" + text("q") + text("x") + pickle.BINPERSID + b"s.",
     "an extension code": b"\x80\x02" + pickle.EXT1 + b"\x01.",
     "inst": b"(ios\nsystem\n.",
-    "a list": pickle.dumps({"q": ["d"]}),
+    "a list": pickle.dumps(["d"]),
     "a tuple": pickle.dumps({("q", "r"): {"d": 1.0}}),
     "bytes": pickle.dumps({"q": {"d": b"x"}}),
     "none": pickle.dumps({"q": {"d": None}}),
@@ -186,5 +229,5 @@ def test_the_unpickler_refuses_what_is_looked_up_by_name(tmp_path, opcode):
     }[opcode]
     (tmp_path / "run.pickle").write_bytes(content)
     named = "a persistent id" if opcode == "BINPERSID" else r"posix\.system"
-    with pytest.raises(ToolkitError, match=f"{named} is something else than dict, str, int or float"):
+    with pytest.raises(ToolkitError, match=f"{named} is something else than dict, list, str, int or float"):
         read_run(tmp_path / "run.pickle")

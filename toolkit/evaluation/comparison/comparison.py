@@ -217,10 +217,14 @@ def testing_notes(changes: Iterable[Change], family: Family, testing: Testing, n
 
 @dataclass(frozen=True)
 class Baseline:
-    """Which run the others are compared with, by its tag or its file, and how they are tested."""
+    """Which run the others are compared with, by its tag or its file, and how they are tested.
+
+    others  further baselines, whose comparisons are corrected together with these
+    """
 
     run: str
     testing: Testing = USUAL
+    others: tuple[str, ...] = ()
 
     def of(self, runs: Sequence[Run]) -> Run:
         """The run that is meant. Raises ToolkitError where none is, or where there is no other."""
@@ -240,9 +244,13 @@ def against(
     types  kinds of questions, each compared like a group
     """
     first, testing = baseline.of(runs), baseline.testing
-    others = [run for run in runs if run is not first]
-    compared = [compare(first, run, judgments, chosen, testing) for run in others]
+    every_first = [first, *(replace(baseline, run=name).of(runs) for name in baseline.others)]
+    # two baselines are one pair, whichever comes first
+    pairs = [(one, run) for n, one in enumerate(every_first) for run in runs if all(run is not b for b in every_first[: n + 1])]
+    compared = [compare(one, run, judgments, chosen, testing) for one, run in pairs]
     of_runs, family = corrected([each.changes for each in compared], judgments, testing.primary)
+    others = [run for one, run in pairs if one is first]  # which come first
+    compared, of_runs = compared[: len(others)], of_runs[: len(others)]
     changes: dict[Place, Change] = {}
     for run, own in zip(others, of_runs, strict=True):
         by_type = compare(first, run, replace(judgments, parts=tuple(types)), chosen, testing).changes if types else ()

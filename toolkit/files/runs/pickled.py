@@ -1,7 +1,7 @@
-"""Runs that others have pickled, `{query_id: {doc_id: score}}`: read, and nothing in such a file is ever executed.
+"""Runs that others have pickled, `{query_id: {doc_id: score}}` or `{query_id: [doc_id]}`: nothing in a file is ever executed.
 
 A pickle is a program for a small machine that can import and call anything. Here the machine has the instructions that make
-dictionaries, texts, whole numbers and floats, and no others.
+dictionaries, lists, texts (NumPy's too), whole numbers and floats, and no others.
 """
 
 import io
@@ -19,11 +19,20 @@ SUFFIXES = (".pickle", ".pkl")
 MOST = 1 << 28  # bytes, decompressed: 10,000 queries with 1,000 documents each have 140 to 210 million
 DEEPEST = 1 << 14  # values that wait for their dictionary: pickles are written in batches of 2,000
 WAITING = "too many values wait for their dictionary"
-OTHER = "something else than dict, str, int or float"
-HINT = "a pickled run is {query_id: {doc_id: score}}, of dict, str, int and float alone; nothing else is read"
+OTHER = "something else than dict, list, str, int or float"
+HINT = (
+    "a pickled run is {query_id: {doc_id: score}} or {query_id: [doc_id]}, of dict, list, str, int and float; no more is read"
+)
+TEXTS, TEXT = "the kind of a text of NumPy's", "a text of NumPy's"  # in the place of what a file would import
+NAMED = {
+    ("numpy", "dtype"): TEXTS,
+    **dict.fromkeys(((f"numpy.{name}.multiarray", "scalar") for name in ("core", "_core")), TEXT),
+}
 ALLOWED = (
     *(pickle.PROTO, pickle.STOP, pickle.SHORT_BINUNICODE, pickle.BINUNICODE, pickle.BINUNICODE8, pickle.UNICODE),
     *(pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1, pickle.INT, pickle.LONG, pickle.BINFLOAT, pickle.FLOAT),
+    *(pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.TUPLE, pickle.TUPLE2, pickle.TUPLE3),  # of NumPy's texts
+    *(pickle.SHORT_BINBYTES, pickle.BINBYTES),
     *(pickle.BINPUT, pickle.LONG_BINPUT, pickle.PUT, pickle.BINGET, pickle.LONG_BINGET, pickle.GET),
     *(pickle.GLOBAL, pickle.STACK_GLOBAL, pickle.PERSID, pickle.BINPERSID),  # which `find_class` and its twin refuse
 )
@@ -43,8 +52,9 @@ def is_pickled(data: bytes, source: str) -> bool:
 def parse_pickled(data: bytes, source: str) -> Run:
     """A run from a pickle of any protocol; `source` is its name in messages.
 
-    Raises ToolkitError, with the byte, at anything but dict, str, int and float; where the file is no mapping of query to
-    document to score, names a key twice or one dictionary in two places, or breaks off. `read_run` refuses more than 256 MiB.
+    The document at rank r of a list has score 1 / r. Raises ToolkitError, with the byte, at anything but dict, list, str, int
+    and float; where the file is no mapping of query to document to score, or to documents, names a key twice or one dictionary
+    in two places, or breaks off. `read_run` refuses more than 256 MiB.
     """
     file = io.BytesIO(data)
     try:
@@ -57,10 +67,16 @@ def parse_pickled(data: bytes, source: str) -> Run:
 
 def _columns(content: Any) -> tuple[list[str], list[str], list[float]]:
     """Query ids, document ids and scores, line by line."""
-    if type(content) is not dict or not all(type(documents) is dict for documents in content.values()):
+    kinds = {*map(type, content.values())} if type(content) is dict else {None}
+    if len(kinds) > 1 or not kinds <= {dict, list}:
         raise pickle.UnpicklingError("the file is no mapping of queries to their documents")
     if len({id(documents) for documents in content.values()}) < len(content):
-        raise pickle.UnpicklingError("two queries share one dictionary")
+        raise pickle.UnpicklingError("two queries share one dictionary, or one list")
+    if kinds == {list}:
+        for documents in content.values():
+            if {*map(type, documents)} - {str} or len(set(documents)) < len(documents):
+                raise pickle.UnpicklingError("an id is no text, or comes twice")
+        content = {name: {doc: 1 / rank for rank, doc in enumerate(docs, 1)} for name, docs in content.items()}
     scores = list(itertools.chain.from_iterable(documents.values() for documents in content.values()))
     if not {*map(type, scores)} <= {int, float}:
         raise pickle.UnpicklingError("a score is true, false, or no number")
@@ -71,6 +87,10 @@ def _columns(content: Any) -> tuple[list[str], list[str], list[float]]:
     return query_ids, doc_ids, [float(score) for score in scores]
 
 
+class _Name(str):
+    """What a file names and nothing imports: no text of it can be an id."""
+
+
 class _Unpickler(pickle._Unpickler):
     """Python's own unpickler, less the instructions that make or call anything else.
 
@@ -79,9 +99,34 @@ class _Unpickler(pickle._Unpickler):
     take a hundred times the memory of its bytes.
     """
 
-    def find_class(self, module: str, name: str) -> None:
-        """Nothing is imported."""
-        raise pickle.UnpicklingError(f"{module}.{name} is {OTHER}")
+    def find_class(self, module: str, name: str) -> str:
+        """Nothing is imported; what NumPy's texts name is a name."""
+        if (module, name) not in NAMED:
+            raise pickle.UnpicklingError(f"{module}.{name} is {OTHER}")
+        return _Name(NAMED[module, name])
+
+    def call(self) -> None:
+        """Nothing is called: the kind `U7` of NumPy's texts, and a text of it, are what they would be."""
+        given, name = self.stack.pop(), self.stack.pop()
+        if type(name) is not _Name or type(given) is not tuple:
+            self.refuse()
+        if (
+            name == TEXTS
+            and type(given[0]) is str
+            and given[0].removeprefix("<")[:1] == "U"
+            and given[0].lstrip("<U").isdigit()
+        ):
+            self.append(_Name(TEXT + "s"))
+        elif name == TEXT and given[0] == TEXT + "s" and type(given[1]) is bytes:
+            self.append(given[1].decode("utf-32-le").rstrip("\0"))
+        else:
+            self.refuse()
+
+    def settle(self) -> None:
+        """What a kind of texts is told of itself, its order of bytes: little-endian, or it is refused."""
+        told = self.stack.pop()
+        if type(self.stack[-1]) is not _Name or type(told) is not tuple or told[1:2] != ("<",):
+            self.refuse()
 
     def persistent_load(self, pid: object) -> None:
         """Nothing is looked up elsewhere."""
@@ -113,6 +158,26 @@ class _Unpickler(pickle._Unpickler):
         if len(self.stack) > DEEPEST:
             raise pickle.UnpicklingError(WAITING)
         self.append({})
+
+    def empty_list(self) -> None:
+        """A list of documents, unless too much waits already."""
+        if len(self.stack) > DEEPEST:
+            raise pickle.UnpicklingError(WAITING)
+        self.append([])
+
+    def add(self) -> None:
+        """One document of a list."""
+        self.extend([self.stack.pop()])
+
+    def add_all(self) -> None:
+        """All documents since the mark."""
+        self.extend(self.pop_mark())
+
+    def extend(self, items: list) -> None:
+        """Put documents into the list below them."""
+        if type(self.stack[-1]) is not list:
+            raise pickle.UnpicklingError("documents without their list")
+        self.stack[-1].extend(items)
 
     def dictionary(self) -> None:
         """Protocol 0: all since the mark as a dictionary."""
@@ -158,6 +223,11 @@ class _Unpickler(pickle._Unpickler):
                 (pickle.SETITEM, set_item),
                 (pickle.SETITEMS, set_items),
                 (pickle.MEMOIZE, remember),
+                (pickle.EMPTY_LIST, empty_list),
+                (pickle.APPEND, add),
+                (pickle.APPENDS, add_all),
+                (pickle.REDUCE, call),
+                (pickle.BUILD, settle),
             )
         }
     )

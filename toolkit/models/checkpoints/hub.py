@@ -156,8 +156,10 @@ def _explained(repository: str, revision: str) -> Iterator[None]:
         if code == "RevisionNotFound":
             raise ToolkitError(f"{repository} has no revision {revision}", "check the entry's revision", status=1) from error
         if code == "RepoNotFound":
-            hint = "check the id; a private repository needs HF_TOKEN; a folder begins with ./"
+            hint = "check the id; a private repository needs HF_TOKEN; a folder begins with ./; a model on a server is "
+            hint += f"http:{repository}"
             raise ToolkitError(f"{place} has no model {repository}", hint, status=1) from error
         at = f" at {revision[:12]}" if revision else ""
         message = f"cannot fetch {repository}{at} from {place} ({error})"
-        raise ToolkitError(message, "check the network and run again, or name a folder as the system", status=1) from error
+        hint = f"check the network and run again, or name a folder as the system; a model on a server is http:{repository}"
+        raise ToolkitError(message, hint, status=1) from error
