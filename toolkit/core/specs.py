@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
 
+PYTHON = "python:"  # how the checkpoint of an object of Python begins
 # how a language model that answers in words is reached: on a server or here, how many requests at once, how long each may take
 ENDPOINT = ("loader", "concurrency", "retries", "timeout", "replay")
 SERVED = (*ENDPOINT, "instruction_as")  # of those that are sent texts, see `registry.system_kinds.loaded_by`
@@ -184,10 +185,13 @@ class SystemSpec:
             names = row.get("name")
             words = [*(names if isinstance(names, list) else [names]), *(row[key] for key in ("kind", "mode") if key in row)]
             if not row.keys() <= {"name", "kind", "mode"} or not names or not all(isinstance(word, str) for word in words):
-                raise ToolkitError(
-                    f"system {self.name}: how {paper} prints it is not understood",
-                    "printed: {PAPER: {name: N, kind: K, mode: M}}",
-                )
+                message = f"system {self.name}: how {paper} prints it is not understood"
+                raise ToolkitError(message, "printed: {PAPER: {name: N, kind: K, mode: M}}")
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it is an object of Python, `python:module:factory`."""
+        return self.checkpoint.startswith(PYTHON)
 
     @property
     def entry_facts(self) -> dict[str, Any]:

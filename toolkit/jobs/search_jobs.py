@@ -30,6 +30,8 @@ class SearchJob(RunJob):
         """See `Job`."""
         for step in retrievals(self.step):
             refuse_object(step.chosen.spec)
+            if step.finds_itself:
+                raise ToolkitError(f"{step.tag} is asked by this process alone", "leave --engine out")
         for step in rerankers(self.step):
             refuse_object(step.spec)
 

@@ -14,7 +14,6 @@ from toolkit.core.errors import ToolkitError, library
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.files import home
 from toolkit.core.system.progress import say
-from toolkit.core.system.python_names import PYTHON
 from toolkit.files.store import reason
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def pick_devices(name: str | None) -> list[str]:
 
 def device_of(spec: SystemSpec, name: str | None) -> str:
     """The device that a system computes on; empty for an object of Python, which knows it alone."""
-    return "" if spec.checkpoint.startswith(PYTHON) else pick_device(name)
+    return "" if spec.is_python else pick_device(name)
 
 
 def pick_device(name: str | None) -> str:
@@ -68,7 +67,7 @@ def pick_precision(spec: SystemSpec, precision: str | None, device: str) -> str:
 
     An object of Python computes in what it likes, and gives fp32.
     """
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         if precision:
             raise ToolkitError(f"{spec.name} is an object of Python: it has no precision", "leave --precision out")
         return "fp32"

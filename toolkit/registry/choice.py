@@ -107,7 +107,7 @@ def choose_system(
         spec = spec.with_recipe(recipe)
     if pooling is not None:
         spec = replace(spec, parameters={**spec.parameters, "pooling": pooling})
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         spec = _of_source(spec)
         spec = NamedSpec(**vars(spec)) if named else spec
     return _checked(spec, query_template, plain_template, passage_template)

@@ -17,7 +17,6 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.progress import progress, say
-from toolkit.core.system.python_names import PYTHON
 from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic, topics_by_id
 from toolkit.engine import Executor, LocalExecutor, ModelWork
@@ -283,7 +282,7 @@ def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
     from toolkit.models.checkpoints.checkpoint_files import count_parameters
     from toolkit.models.computing import BYTES
 
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         return [f"vectors: {count:,} times the dimension of {spec.checkpoint} times {FLOAT32} bytes"]
     if spec.base or not _is_here(spec):
         size = f", {spec.size} parameters" if spec.size else ""

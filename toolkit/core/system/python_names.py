@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import PYTHON
 
-PYTHON = "python:"
 FORM = "python:MODULE:FACTORY, such as python:my_model:load, of a module in this folder or one that is installed"
 # the methods of which an object has one that is a system, and how each is called
 CALLED = {
@@ -20,6 +20,7 @@ CALLED = {
     "score": "score(pairs)",
     "rank": "rank(query, docs)",
     "generate": "generate(messages)",
+    "retrieve": "retrieve(queries, k)",
 }
 
 _rule: dict[str, Any] = {"named": (), "of_data": False, "dry": False}

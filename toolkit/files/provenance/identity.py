@@ -58,7 +58,7 @@ def model_identity(
         facts = {"model": spec.parameters["model"]} if "model" in spec.parameters else {}
         return facts | ({"template digest": template_digest(spec)} if template and spec.templates else {})
     facts: dict[str, Any] = {"checkpoint": spec.checkpoint, "revision": spec.revision or "not pinned"}
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         module, _, factory = spec.checkpoint.removeprefix(PYTHON).partition(":")
         facts |= {"module": module, "factory": factory, **_modules(spec)}
     if spec.passage_checkpoint:

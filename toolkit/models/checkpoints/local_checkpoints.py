@@ -64,7 +64,7 @@ def check_usable(
     That is: packages that are not installed, a device that is not there, code that is not trusted, a folder that is missing or
     no checkpoint of ours (see `locate`), a gated repository without a token.
     """
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         from toolkit.models.checkpoints.own_systems import check_own
 
         return check_own(spec, device=device, trust=trust_remote_code)
@@ -164,7 +164,7 @@ def memory_of(spec: SystemSpec, precision: str | None, device: str) -> int | Non
     That is PROCESS and the weights: of an adapter's base, of the passages' tower where there are two. They are counted where
     the checkpoint is on this machine, else taken from the published number of parameters.
     """
-    if spec.loader == "endpoint" or not spec.checkpoint or spec.checkpoint.startswith(PYTHON):
+    if spec.loader == "endpoint" or not spec.checkpoint or spec.is_python:
         return None
     place = (spec.base, spec.base_revision) if spec.base else (spec.checkpoint, spec.revision)
     place = (spec.passage_checkpoint, "") if spec.passage_checkpoint else place
@@ -265,7 +265,7 @@ def fetch_system(spec: SystemSpec, *, trust_remote_code: bool = False) -> list[P
 
     Raises ToolkitError for a system without a checkpoint, and as `locate`.
     """
-    if not spec.checkpoint or spec.checkpoint.startswith(PYTHON):
+    if not spec.checkpoint or spec.is_python:
         raise ToolkitError(f"{spec.name} has no checkpoint to fetch", "`tandem systems list` says which systems have")
     folders = [locate(spec, trust_remote_code=trust_remote_code)]
     if spec.passage_checkpoint:

@@ -1,7 +1,7 @@
 """Systems that are objects of Python: what each kind has to offer, loading one, and its answers checked.
 
 An object is named `python:module:factory`, or given to a call of `tandem_ir` itself. Which of the four methods it has says what
-it can be: `TextEncoder`, `PairScorer`, `ListRanker`, `ChatModel`.
+it can be: `TextEncoder`, `PairScorer`, `ListRanker`, `ChatModel`, `Retriever`.
 """
 
 import importlib
@@ -18,7 +18,7 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import NamedSpec, ObjectSpec, SystemSpec
-from toolkit.core.system.python_names import CALLED, PYTHON, Source, find_source, is_dry
+from toolkit.core.system.python_names import CALLED, Source, find_source, is_dry
 from toolkit.core.templates import Input
 from toolkit.files.provenance import model_identity
 from toolkit.models.checkpoints.mteb_models import MtebModel
@@ -61,26 +61,33 @@ class ChatModel(Protocol):
         """The answer to `[{"role": "system" or "user" or "assistant", "content": text}, ...]`."""
 
 
-# kind of a system -> the methods of which its object needs one, best first
+class Retriever(Protocol):
+    """Finds documents by itself, in an index or a service of its own: what `search` takes without an index."""
+
+    def retrieve(self, queries: Sequence[str], k: int) -> Sequence[Sequence[Any]]:
+        """For each query at most k documents, best first, each once; at most `--batch-size` (32) queries.
+
+        A document is its id, (id, score), or what has an `id` (or `doc_id`, also in its `metadata`) and perhaps a `score`.
+        """
+
+
+# kind of a system -> the methods of which its object needs one
 METHODS = {
     "dense": ("encode",),
     "cross-encoder": ("score",),
     "listwise": ("rank", "generate"),
     "judge": ("generate",),
     "expander": ("generate",),
+    "retriever": ("retrieve",),
 }
 RERANKS = {"score": "cross-encoder", "rank": "listwise", "generate": "listwise"}
 OF_RERANKERS = ("run", "depth", "tail", "scores")
 # the parameters of a kind that are for a checkpoint alone: an object decides for itself
 PARAMETERS = {"dense": ("similarity",), "cross-encoder": OF_RERANKERS}
+FINDS = {"encode": "dense", "retrieve": "retriever"}
 
 _made: dict[tuple[str, str], Any] = {}  # (name, digest) -> the object
 _imported: dict[str, str] = {}  # module -> the digest of its file when it was imported
-
-
-def is_own(spec: SystemSpec) -> bool:
-    """Whether a system is an object of Python."""
-    return spec.checkpoint.startswith(PYTHON)
 
 
 def is_nameless(spec: SystemSpec) -> bool:
@@ -89,7 +96,7 @@ def is_nameless(spec: SystemSpec) -> bool:
 
 
 def methods_of(system: Any) -> tuple[str, ...]:
-    """Which of the four methods a class or an object has."""
+    """Which of the methods of `CALLED` a class or an object has."""
     return tuple(name for name in CALLED if callable(getattr(system, name, None)))
 
 
@@ -100,6 +107,11 @@ def reranking_kind(system: Any) -> str:
         shown = getattr(system, "__name__", type(system).__name__)
         raise ToolkitError(f"{shown} has none of {', '.join(CALLED[name] for name in RERANKS)}", _offers(system))
     return RERANKS[found[0]]
+
+
+def searching_kind(system: Any) -> str:
+    """The kind of system that finds documents that an object is: of one with both methods, one that encodes."""
+    return next((FINDS[name] for name in FINDS if name in methods_of(system)), "dense")
 
 
 def check_own(spec: SystemSpec, *, device: str | None = None, precision: str | None = None, trust: bool = False) -> None:
@@ -222,7 +234,7 @@ def _explained(what: str) -> Iterator[None]:
         raise ToolkitError(f"{what} raised {said}{where}", "--debug shows the traceback", status=1) from error
 
 
-class _Called:
+class Called:
     """An object's method, whose answers are checked; what is wrong is one ToolkitError."""
 
     def __init__(self, spec: SystemSpec, method: str):
@@ -234,6 +246,7 @@ class _Called:
         return getattr(load_own(self.spec), self.method)
 
     def __call__(self, *arguments: Any) -> Any:
+        """The object's answer. ToolkitError for whatever it raises."""
         call = self.bound
         with _explained(f"{self.spec.name}: {self.method}"):
             return call(*arguments)
@@ -257,11 +270,8 @@ class _Called:
 
     def wrong(self, what: str) -> ToolkitError:
         """The error for an answer that is none."""
-        hint = (
-            f"see `tandem systems check {self.spec.checkpoint}`"
-            if not isinstance(self.spec, ObjectSpec)
-            else "tandem.check_system"
-        )
+        own = isinstance(self.spec, ObjectSpec)
+        hint = "tandem.check_system" if own else f"see `tandem systems check {self.spec.checkpoint}`"
         return ToolkitError(f"{self.spec.name}: {CALLED[self.method]} gave {what}", hint, status=1)
 
 
@@ -271,7 +281,7 @@ class OwnEncoder:
     precision = "fp32"
 
     def __init__(self, spec: SystemSpec, batch_size: int):
-        self._encode, self._batch_size = _Called(spec, "encode"), batch_size
+        self._encode, self._batch_size = Called(spec, "encode"), batch_size
         self.similarity = spec.parameters.get("similarity", "cos")
         self.truncated, self.lost, self.origin = dict.fromkeys(SIDES, 0), 0, {}
         self.dimension = 0
@@ -309,7 +319,7 @@ class OwnReranker(Reranker):
 
     def __init__(self, spec: SystemSpec, batch_size: int):
         self.spec, self.facts = spec, {}
-        self._score, self._batch_size = _Called(spec, "score"), batch_size
+        self._score, self._batch_size = Called(spec, "score"), batch_size
 
     def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
         """See `Reranker.batches`."""
@@ -328,7 +338,7 @@ class OwnRanker:
     """What `rerank_listwise` asks, around an object's `rank`."""
 
     def __init__(self, spec: SystemSpec):
-        self.spec, self._rank = spec, _Called(spec, "rank")
+        self.spec, self._rank = spec, Called(spec, "rank")
 
     def check(self) -> None:
         """Make the object."""
@@ -368,7 +378,7 @@ class OwnChatModel(Estimate):
     def __init__(self, spec: SystemSpec):
         self.spec = spec
         self.facts = {"model": spec.checkpoint, **model_identity(spec, template=False)}
-        self._generate = _Called(spec, "generate")
+        self._generate = Called(spec, "generate")
 
     def check(self) -> None:
         """Make the object."""

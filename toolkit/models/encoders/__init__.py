@@ -5,7 +5,6 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.python_names import PYTHON
 from toolkit.models.checkpoints.remote_code import code_of
 from toolkit.models.computing import settle_arithmetic
 
@@ -39,7 +38,7 @@ def load_encoder(
         return ServedEncoder(spec, batch_size=batch_size, **asking)
     if asking:
         raise ToolkitError(f"{spec.name} is loaded here: it has no {', '.join(asking)}", "models on a server have")
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         from toolkit.models.checkpoints.own_systems import OwnEncoder, check_own
 
         check_own(spec, device=device, precision=precision, trust=trust_remote_code)

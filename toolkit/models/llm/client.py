@@ -16,7 +16,6 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ServerSpec, SystemSpec
 from toolkit.core.system.files import home
-from toolkit.core.system.python_names import PYTHON
 from toolkit.models.llm.answer_cache import AnswerCache
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Backend, Request, Usage
@@ -227,7 +226,7 @@ def load_llm(
     concurrency, retries, timeout, tolerant   for a server, see `Endpoint`
     device, precision, batch_size, trust_remote_code   for a checkpoint on this machine
     """
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         from toolkit.models.checkpoints.own_systems import OwnChatModel, check_own, is_nameless
 
         if loader:

@@ -8,7 +8,6 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.python_names import PYTHON
 from toolkit.models.checkpoints.remote_code import code_of
 from toolkit.models.computing import settle_arithmetic
 from toolkit.models.llm import Prompt
@@ -54,7 +53,7 @@ def load_reranker(
         return ServedReranker(spec, batch_size=batch_size, **asking)
     if asking:
         raise ToolkitError(f"{spec.name} is loaded here: it has no {', '.join(asking)}", "models on a server have")
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         from toolkit.models.checkpoints.own_systems import OwnReranker, check_own
 
         check_own(spec, device=device, precision=precision, trust=trust_remote_code)

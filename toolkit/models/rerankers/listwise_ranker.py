@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.python_names import PYTHON, is_dry
+from toolkit.core.system.python_names import is_dry
 from toolkit.core.templates import check_template
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
 from toolkit.models.llm.estimate import Estimate, longest_that_fits
@@ -230,7 +230,7 @@ def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> L
     An object of Python with `rank` is asked by that. Raises ToolkitError for what cannot be looked up or loaded; asks nothing
     yet.
     """
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         from toolkit.models.checkpoints.own_systems import OwnRanker, check_own, load_own, methods_of
 
         asked = {name: how.get(name) for name in ("device", "precision")}

@@ -11,7 +11,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.progress import say
 from toolkit.core.system.python_names import CALLED
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints.own_systems import OwnChatModel, OwnRanker, is_own, make_own, methods_of
+from toolkit.models.checkpoints.own_systems import Called, OwnChatModel, OwnRanker, make_own, methods_of
 from toolkit.models.encoders import load_encoder
 from toolkit.models.encoders.base import SIDES
 from toolkit.models.llm.messages import Request
@@ -55,7 +55,7 @@ def check_system(
     """
     spec, trust = loaded_by(choose_system(system, **how), loader, instruction_as), {"trust_remote_code": trust_remote_code}
     pinned = choose_system(like, files=how.get("files", ()), kind=how.get("kind")) if like else None
-    if not is_own(spec):
+    if not spec.is_python:
         texts, served = texts or canaries(), spec.loader == "endpoint"
         if served:
             say(f"about {texts.requests()} requests; no answer is cached")
@@ -145,6 +145,23 @@ def _generate(spec: SystemSpec, trust: bool) -> Iterator[str]:
         yield other if answer.text else "it says nothing"
 
 
-KINDS = {"encode": "dense", "score": "cross-encoder", "rank": "listwise", "generate": "judge"}  # one that needs the method
+def _retrieve(spec: SystemSpec, trust: bool) -> Iterator[str]:
+    asked = [TEXTS[0], TEXTS[-1]]
+    yield f"{len(asked)} queries, {HITS} documents each: a list a query"
+    first, again = (Called(spec, "retrieve")(list(asked), HITS) for _ in range(2))
+    lengths = [len(found) for found in first]
+    yield "" if len(lengths) == len(asked) and max(lengths) <= HITS else f"lists of {lengths} documents"
+    yield "the same again"
+    yield "" if str(first) == str(again) else "other documents the second time: runs will not repeat"
+
+
+HITS = 3
+KINDS = {
+    "encode": "dense",
+    "score": "cross-encoder",
+    "rank": "listwise",
+    "generate": "judge",
+    "retrieve": "retriever",
+}  # one that needs the method
 SCORING = ("encode", "score", "rank")
-CHECKS = {"encode": _encode, "score": _score, "rank": _rank, "generate": _generate}
+CHECKS = {"encode": _encode, "score": _score, "rank": _rank, "generate": _generate, "retrieve": _retrieve}

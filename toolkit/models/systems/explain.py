@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from toolkit.core.documents import Doc
 from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.python_names import PYTHON
 from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input, topic_template
 from toolkit.core.topics import Topic
 from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here
@@ -31,6 +30,7 @@ NONE = {
     "rerankers": "they are the library's",
     "listwise": "they are those of a window of several passages",
     "judge": "a judge is sent a perspective and a document",
+    "retriever": "they are the object's",
     "expander": "an expander is sent a question, as words",
 }
 
@@ -176,7 +176,7 @@ def around(spec: SystemSpec) -> str:
 
 def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
     """Raises ToolkitError where the system has no tokens, or its checkpoint is not on this machine or does not load."""
-    if spec.checkpoint.startswith(PYTHON):
+    if spec.is_python:
         raise no_tokens(spec)
     if spec.kind in SERVED and spec.loader == "endpoint":
         raise ToolkitError("they are the server's")

@@ -10,6 +10,7 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.core.system.python_names import is_dry
 from toolkit.core.templates import template_digest
 from toolkit.files.provenance import model_identity
 from toolkit.registry.choice import choose_system
@@ -81,7 +82,13 @@ def choose(
     plain = _plain(system)
     if plain == "":
         raise ToolkitError(f"{system!r} names no system", "`tandem systems list` has the names")
-    spec = loaded_by(choose_system(plain, **how), loader, instruction_as)
+    spec = choose_system(plain, **how)
+    if spec.kind == "dense" and spec.is_python and not is_dry():
+        from toolkit.models.checkpoints.own_systems import make_own, searching_kind
+
+        kind = searching_kind(make_own(spec))  # which only the object tells
+        spec = spec if kind == spec.kind else replace(spec, kind=kind, parameters={})
+    spec = loaded_by(spec, loader, instruction_as)
     given = {name: value for name, value in given.items() if value is not None}
     known = kinds()[spec.kind]["parameters"]
     _check_names(spec.name, given, known)
@@ -106,8 +113,9 @@ def shared_parameters(systems: Sequence[Any], given: Mapping[str, Any], **how: A
 
 
 def on_servers(systems: Sequence[str], loader: str | None, **how: Any) -> list[bool]:
-    """Which of some systems a server computes; `loader` in place of their own, `how` as of `choose`."""
-    return [loaded_by(choose_system(_plain(system), **how), loader).loader == "endpoint" for system in systems]
+    """Which of some systems are asked: a server, or an object; `loader` in place of their own, `how` as of `choose`."""
+    found = [loaded_by(choose_system(_plain(system), **how), loader) for system in systems]
+    return [spec.loader == "endpoint" or spec.is_python for spec in found]
 
 
 def _check_names(system: str, given: Iterable[str], known: Collection[str]) -> None:

@@ -21,6 +21,7 @@ from toolkit.retrieval.search.chosen_system import Chosen
 if TYPE_CHECKING:
     from toolkit.engine import Executor
     from toolkit.models.encoders.base import Encoder
+    from toolkit.retrieval.steps import Tools
 
 Candidates = Mapping[str, Sequence[str]]  # query id -> the only documents that it may find
 
@@ -88,6 +89,10 @@ class Engine(ABC):
     ) -> Run:
         """The run of one part of the topics; `encoder` has what the model has made of them where that was done before."""
 
+    def use(self, tools: Tools) -> None:
+        """What it may use beside: a place for partial results."""
+        return
+
     def facts(self) -> dict[str, Any]:
         """What a run's record says of how it was searched, known since it was."""
         return {}
@@ -117,12 +122,14 @@ class Engine(ABC):
 
 
 NEURAL = ("dense", "multivector", "impact")
+RETRIEVER = "retriever"  # it needs no index
 # kind -> module and class, loaded with the first system of the kind
 ENGINES = {
     "bm25": ("lexical_engines", "Lucene"),
     "okapi": ("lexical_engines", "Okapi"),
     "bm25-fields": ("lexical_engines", "Fields"),
     **dict.fromkeys(NEURAL, ("neural_engine", "Neural")),
+    RETRIEVER: ("retriever_objects", "Objects"),
 }
 
 

@@ -19,7 +19,7 @@ from toolkit.files.provenance import Provenance, comparing
 from toolkit.retrieval.index import Index
 from toolkit.retrieval.index.index_types import KINDS
 from toolkit.retrieval.search.chosen_system import RULES, choose
-from toolkit.retrieval.search.engines import Engine, SearchOptions, engine
+from toolkit.retrieval.search.engines import RETRIEVER, Engine, SearchOptions, engine
 from toolkit.retrieval.steps import Made, Results, Step, Tools
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ class Retrieve(Step):
         self.chosen = choose(system, parameters, precision, loader=loader, instruction_as=instruction_as, **how)
         asking = {"concurrency": concurrency, "retries": retries, "timeout": timeout, "replay": replay}
         asking = {name: value for name, value in asking.items() if value is not None}
-        if asking and self.chosen.spec.loader != "endpoint":
+        self.finds_itself = self.chosen.spec.kind == RETRIEVER
+        if asking.keys() - ({"retries"} if self.finds_itself else set()) and self.chosen.spec.loader != "endpoint":
             raise ToolkitError(f"{self.tag} has no {', '.join(asking)}", "models on a server have")
         threads = (os.cpu_count() or 1) if threads is None else threads
         self.options = SearchOptions(hits, threads, language, device, precision, batch_size, trust_remote_code, asking)
@@ -138,8 +139,8 @@ class Retrieve(Step):
     @property
     def index_name(self) -> str:
         """What is searched: the index named, else the benchmark whose topics these are."""
-        if self.index:
-            return self.index
+        if self.index or self.finds_itself:
+            return self.index or ""
         if self.topics.benchmark is None:
             raise ToolkitError(f"{self.topics.name} names no corpus to search", "name one with --index")
         return str(self.topics.benchmark)
@@ -182,6 +183,7 @@ class Retrieve(Step):
         candidates = self.candidate_sets.docs if self.candidates is not None else None
         units = [unit for unit in zip(results.sent.parts, self.topics.parts, indexes, strict=True) if unit[1].topics]
         with comparing({index.folder for index in indexes if index.kind in KINDS}, again=self.verify) as compared:
+            self.engine.use(tools)
             if isinstance(tools.executor, LocalExecutor):
                 runs = (self.engine.search(sent.topics, index, candidates) for sent, _, index in units)
             else:
