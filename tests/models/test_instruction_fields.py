@@ -153,7 +153,7 @@ def test_the_template_is_for_servers_with_a_field():
         spec = choose_system(f"{api}:m", of_server="cross-encoder")
         assert ("instruction" in loaded_by(spec, None).templates) == (api == "vllm")
     with pytest.raises(ToolkitError, match="template instruction is what a server is sent"):
-        check_system(SystemSpec("s", "", "cross-encoder", checkpoint="a/b", templates={"instruction": "{instruction}"}))
+        check_system(SystemSpec("s", "", "dense", checkpoint="a/b", templates={"instruction": "{instruction}"}))
 
 
 def test_explain_shows_the_request_field_by_field(topics, monkeypatch):

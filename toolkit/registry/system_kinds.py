@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from toolkit.core.errors import ToolkitError
@@ -78,7 +79,8 @@ def loaded_by(spec: SystemSpec, loader: str | None, instruction_as: str | None =
     changed = spec
     if loader is not None and (loader == "endpoint") != (spec.loader == "endpoint"):
         changed = replace(spec, loader=loader, server=spec.server if loader == "endpoint" else ServerSpec())
-    has_field = bool(instruction_field(changed))
+    unlisted = changed.kind == "cross-encoder" and changed.loader != "endpoint" and not changed.is_python
+    has_field = bool(instruction_field(changed)) or (unlisted and instruction_as == FIELD)  # the loader sees whether it has
     if instruction_as == FIELD and not has_field:
         from toolkit.registry.apis import apis
 
@@ -95,8 +97,13 @@ def loaded_by(spec: SystemSpec, loader: str | None, instruction_as: str | None =
 
 
 def instruction_field(spec: SystemSpec) -> str:
-    """The key of the instruction in requests to a system's server; empty where there is none, and for a system on none."""
-    if spec.loader != "endpoint" or spec.kind not in SERVED:
+    """The key of the instruction in requests to a system's server, or `prompt` of a cross-encoder's chat template; empty where
+    there is none. That a checkpoint of the hub has such a template, its entry says with a template `instruction`."""
+    if spec.loader != "endpoint":
+        modules = Path(spec.checkpoint, "modules.json")
+        has = "instruction" in spec.templates or (modules.is_file() and b"LogitScore" in modules.read_bytes())
+        return "prompt" if spec.kind == "cross-encoder" and not spec.is_python and has else ""
+    if spec.kind not in SERVED:
         return ""
     from toolkit.registry.apis import DEFAULT, api
 

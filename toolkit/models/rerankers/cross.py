@@ -1,19 +1,25 @@
-"""Sequence classifiers over two texts: cross-encoders with one logit, and natural language inference."""
+"""Models that read two texts as one: cross-encoders with one logit, those of sentence-transformers' modules, and inference."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models.checkpoints import pretrained
-from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
+from toolkit.models import computing
+from toolkit.models.checkpoints import local_checkpoints, pretrained
+from toolkit.models.checkpoints.checkpoint_files import read_json, sound
+from toolkit.models.checkpoints.weights import origin_of
+from toolkit.models.encoders.sentence_transformers_adapter import load_model
+from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Reranker, Row, chunks
 from toolkit.models.rerankers.reranker_settings import CrossEncoderParameters
-from toolkit.models.vectors.batches import inference
+from toolkit.models.vectors.batches import by_length, inference
 from toolkit.registry.system_kinds import parameters_as
 
 CLASS = "entailment"
+OWN, MODULES = "sentence_transformers.", ("Transformer", "LogitScore", "Dense")  # what such a checkpoint may be made of
 
 
 class CrossEncoder(BatchedReranker):
@@ -56,6 +62,54 @@ class CrossEncoder(BatchedReranker):
         return self._activation(pretrained.as_scores(logits))
 
 
+class ModularCrossEncoder(Reranker):
+    """A checkpoint in the layout of sentence-transformers' `CrossEncoder` with modules behind the model, such as `LogitScore`.
+
+    The library computes everything: the chat template, in which an instruction that is sent apart is the prompt (the system's
+    turn), truncation, the difference of two tokens' logits, the activation. Its scores are those of `CrossEncoder.predict`.
+    """
+
+    def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int, length: int | None):
+        self.spec, self._model, self._batch_size = spec, model, batch_size
+        model.max_seq_length = self._length = min(filter(None, (length, model.max_seq_length)))
+        for module in model:
+            tokens = [getattr(module, f"{name}_token_id", None) for name in ("true", "false")]
+            if tokens != [None, None] and not _are_tokens(tokens, model.config.vocab_size):
+                raise ToolkitError(f"{spec.name}: {folder} compares the tokens {tokens}", "two of its model's vocabulary")
+        activation = type(model.activation_fn).__name__.lower()
+        said = {"length": self._length, "activation": activation, "modules": [type(module).__name__ for module in model]}
+        precision = computing.precision_of(model.dtype)
+        self.facts = {**origin_of(folder), "device": model.device.type, "precision": precision, **said}
+
+    def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
+        """See `Reranker`: pairs of one instruction and nearly one length are a batch."""
+        done = set(done)
+        for chunk in chunks(pairs):
+            sizes = [len(self._ids(pair, whole=True)) for pair in pairs[chunk]]
+            self.truncated += sum(size > self._length for size in sizes)
+            by_instruction: dict[str, list[int]] = {}
+            for place in range(chunk.start, chunk.start + len(sizes)):
+                by_instruction.setdefault(pairs[place][0].instruction, []).append(place)
+            for instruction, places in by_instruction.items():
+                for batch in by_length([sizes[place - chunk.start] for place in places], self._batch_size):
+                    own = [places[each] for each in batch]
+                    if not done.issuperset(own):
+                        texts = [(query.whole, document.whole) for query, document in (pairs[place] for place in own)]
+                        how = {"prompt": instruction or None, "batch_size": len(own), "show_progress_bar": False}
+                        with inference():
+                            yield own, self._model.predict(texts, **how).astype(np.float64)
+
+    def tokens(self, pair: Pair) -> list[int]:
+        """See `Reranker`."""
+        return self._ids(pair)
+
+    def _ids(self, pair: Pair, *, whole: bool = False) -> list[int]:
+        query, document = pair
+        how = {"processing_kwargs": {"text": {"truncation": False}, "chat_template": {"truncation": False}}} if whole else {}
+        sent = self._model.preprocess([(query.whole, document.whole)], prompt=query.instruction or None, **how)
+        return sent["input_ids"][0].tolist()
+
+
 class Entailment(BatchedReranker):
     """A sequence classifier one of whose classes is called entailment; the share of that class among all of them.
 
@@ -82,6 +136,24 @@ class Entailment(BatchedReranker):
         return pretrained.as_scores(logits.double().softmax(-1)[:, self._class])
 
 
+def _are_tokens(tokens: Sequence[Any], vocabulary: int) -> bool:
+    """Whether these are two tokens, or one and None."""
+    given = [token for token in tokens if token is not None]
+    return len(set(given)) == len(given) and all(type(token) is int and 0 <= token < vocabulary for token in given)
+
+
+def _modules(spec: SystemSpec, folder: Path) -> list[str]:
+    """The modules of a checkpoint where they are more than the model alone. ToolkitError for what is none of the library's."""
+    with sound(folder):
+        listed = [(entry["type"], entry["path"]) for entry in read_json(folder / "modules.json", [])]
+    names = [kind.rpartition(".")[2] for kind, _ in listed]
+    if set(names) <= {"Transformer"}:
+        return []
+    if strange := [kind for kind, _ in listed if not (kind.startswith(OWN) and kind.rpartition(".")[2] in MODULES)]:
+        raise ToolkitError(f"{spec.name}: {folder} has a module {strange[0]!r}", f"known: {', '.join(MODULES)} of the library")
+    return names
+
+
 def _rows(
     tokenizer: Any, first: Sequence[str], second: Sequence[str], length: int, truncation: str = "longest_first"
 ) -> list[Row]:
@@ -91,9 +163,19 @@ def _rows(
     return [Row(*row) for row in zip(encoded["input_ids"], types, lost, strict=True)]
 
 
-def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder:
-    """The cross-encoder of a system's entry; ToolkitError where the checkpoint has not one label."""
+def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder | ModularCrossEncoder:
+    """The cross-encoder of a system's entry; ToolkitError where the checkpoint has not one label, and for strange modules."""
     settings = parameters_as(CrossEncoderParameters, spec)
+    folder = local_checkpoints.locate(spec, trust_remote_code=where["trust_remote_code"])
+    if names := _modules(spec, folder):
+        length = spec.parameters.get("length")
+        if others := sorted({"activation", "query_share"} & spec.parameters.keys()):
+            message = f"{spec.name}: {folder} has modules of its own ({', '.join(names)})"
+            raise ToolkitError(message, f"leave out {', '.join(others)}: they say it")
+        return ModularCrossEncoder(spec, folder, load_model("CrossEncoder", spec, folder, **where), batch_size, length)
+    if "instruction" in spec.templates:
+        message = f"{spec.name}: {folder} has no chat template that takes an instruction apart"
+        raise ToolkitError(message, "--instruction-as text, or leave the template out")
     loaded = pretrained.load("AutoModelForSequenceClassification", spec, what="cross-encoder", **where)
     if loaded.model.config.num_labels != 1:
         labels = loaded.model.config.num_labels
