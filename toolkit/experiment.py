@@ -32,6 +32,8 @@ def parser() -> argparse.ArgumentParser:
         "--benchmarks", nargs="+", action="extend", required=True, metavar="ID", help="benchmarks, or groups or modes of them"
     )
     recipe_options(what)
+    text = "a YAML file of name: template: search with each, and with placebo, shuffled and no instructions"
+    what.add_argument("--templates", metavar="F", help=text)
     hits_option(what)
     threads_option(what)
     second = made.add_argument_group("reranking")
@@ -71,6 +73,7 @@ def main(args: argparse.Namespace) -> int:
         missing=args.missing or "worst",
         precision=args.precision,
         reranking=of_reranker,
+        templates=args.templates,
         **{name: getattr(args, name) for name in SEARCHING},
     )
     if args.dry_run:
@@ -81,6 +84,7 @@ def main(args: argparse.Namespace) -> int:
     from toolkit.evaluation.scores.score_table import lay_out
 
     tables = [replace(lay_out(scores), title=f"{benchmark}\n\n") for benchmark, scores in results.scores.items()]
+    tables += [replace(table, title=f"{name}, by templates\n\n") for name, table in results.templates.items()]
     write_tables(tables, args, output="-")
     if results.report:
         note(f"written: {results.report}")

@@ -124,8 +124,8 @@ def instruction_option(group: argparse._ActionsContainer) -> None:
     """`--instruction`: what the topics' instructions become."""
     group.add_argument(
         "--instruction",
-        choices=("full", "short", "keywords", "placebo", "none"),
+        choices=("full", "short", "keywords", "placebo", "shuffled", "none"),
         default="full",
         help="the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
-        "them), as placebo sentences of the same length, or left out",
+        "them), as placebo sentences of the same length, those of another core query (shuffled), or left out",
     )

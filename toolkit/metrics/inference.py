@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -159,6 +159,32 @@ def estimate(groups: Sequence[Cores]) -> Estimate:
     share = math.fsum(group.share for group in groups) / len(groups)
     differing = sum((np.abs(group.sums) > TOLERANCE).sum(axis=0) for group in groups)
     return _combined(parts, differing, sum(group.sizes.sum(axis=0) for group in groups), share)
+
+
+def crossed(variants: Sequence[Sequence[Cores]]) -> Estimate:
+    """The mean over several variants of a system, such as its templates: core queries and variants are both samples.
+
+    variants  (t) the groups of each, parallel in all, with the same core queries
+
+    Two-way random effects: the variance over core queries, plus that over variants, less what is counted in both, the variance
+    of what is left of a value (Cameron, Gelbach and Miller 2011), and no less than either. Satterthwaite's degrees of freedom.
+    """
+    groups = [Cores(sum(each.sums for each in own), sum(each.sizes for each in own)) for own in zip(*variants, strict=True)]
+    whole, t = estimate(groups), len(variants)
+    if t < 2:
+        return whole
+    between = float(np.var([estimate(own).mean for own in variants], ddof=1)) / t
+    both = 0.0
+    for own in zip(*variants, strict=True):
+        left = np.array([_residuals(each)[1] for each in own])
+        count = left.shape[1]
+        left = left - left.mean(axis=0)
+        both += count / (count - 1) * float((left**2).sum()) / (t * (t - 1)) / len(groups) ** 2 if count > 1 else 0.0
+    over = float(whole.error) ** 2
+    variance = max(over + between - both, over, between)
+    weights = over**2 / whole.freedom + between**2 / (t - 1)
+    freedom = max(variance**2 / weights, 1.0) if weights and math.isfinite(over) else whole.freedom
+    return replace(whole, error=math.sqrt(variance), freedom=freedom)
 
 
 def ratio_difference(first: Cores, second: Cores) -> Estimate:

@@ -20,7 +20,8 @@ from toolkit.datasets import TopicSet
 from toolkit.registry import FOLDER
 
 OTHER = ("short", "keywords")  # of `Topic.wordings`
-CHOICES = ("full", *OTHER, "placebo", "none")
+SHUFFLED = "shuffled"
+CHOICES = ("full", *OTHER, "placebo", SHUFFLED, "none")
 
 
 def topics_sent(topics: TopicSet, instruction: str) -> TopicSet:
@@ -34,14 +35,15 @@ def topics_sent(topics: TopicSet, instruction: str) -> TopicSet:
 
 def with_instructions(topics: Sequence[Topic], how: str) -> list[Topic]:
     """The topics with their instructions (`full`), another wording of them (`short`, `keywords`: the benchmark's own, as in
-    FollowIR's ablations), without any (`none`), or with placebos in their place (`placebo`).
+    FollowIR's ablations), without any (`none`), with placebos in their place (`placebo`), or with the instructions of another
+    core query (`shuffled`).
     """
     if how not in CHOICES:
         raise ToolkitError(f"instructions cannot be {how!r}", f"known: {', '.join(CHOICES)}")
     if how in OTHER:
         return worded(topics, how)
-    if how == "placebo":
-        return placebo(topics)
+    if how in TREATED:
+        return TREATED[how](topics)
     return without_instructions(topics) if how == "none" else list(topics)
 
 
@@ -99,6 +101,31 @@ def placebo(topics: Iterable[Topic]) -> list[Topic]:
     made of its query and instruction.
     """
     return [_treated(topic) if topic.instruction else topic for topic in topics]
+
+
+def shuffled(topics: Sequence[Topic]) -> list[Topic]:
+    """The topics of a group with the instructions of another of its core queries, one in every mode, and always the same ones.
+
+    Core queries stand in a circle whose order their ids decide, and each has the instructions of the next. A topic without an
+    instruction stays as it is. Raises ToolkitError where there is one core query alone, or no other instruction.
+    """
+    cores: dict[str, dict[str, list[Topic]]] = {}
+    for topic in topics:
+        if topic.instruction:
+            cores.setdefault(topic.group_id or topic.base_id, {}).setdefault(topic.mode, []).append(topic)
+    circle = sorted(cores, key=lambda core: hashlib.sha256(core.encode()).digest())
+    place = {core: number for number, core in enumerate(circle)}
+
+    def other(topic: Topic) -> Topic:
+        own = topic.group_id or topic.base_id
+        number = [each.query_id for each in cores[own][topic.mode]].index(topic.query_id)
+        for step in range(1, len(circle)):
+            donors = cores[circle[(place[own] + step) % len(circle)]].get(topic.mode, [])
+            if donors and (found := donors[number % len(donors)].instruction) != topic.instruction:
+                return reworded(topic, found)
+        raise ToolkitError(f"query {topic.query_id}: no other core query of its group has another instruction", "leave it out")
+
+    return [other(topic) if topic.instruction else topic for topic in topics]
 
 
 def _treated(topic: Topic) -> Topic:
@@ -186,3 +213,6 @@ def _chosen(sentences: Sequence[_Sentence], units: int, size: int) -> list[_Sent
 def _nearest(bits: int, wanted: int) -> int:
     """The number of the set bit that is nearest to `wanted`; the lower one of two."""
     return min((place for place in range(bits.bit_length()) if bits >> place & 1), key=lambda place: abs(place - wanted))
+
+
+TREATED = {"placebo": placebo, SHUFFLED: shuffled}

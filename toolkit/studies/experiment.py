@@ -1,21 +1,24 @@
 """Several systems on several benchmarks: search, rerank, evaluate, report.
 
 In one folder: a folder for each benchmark with `<system>.trec` (and its record), `<system>.rerank-NAME.trec`, `scores.json`;
-and `report.html` of all. What is there and up to date, as its record says, is not made again.
+and `report.html` of all. What is there and up to date, as its record says, is not made again. With a set of templates each
+system has a run for each, `<system>.template-NAME.trec`, and for each control, `<system>.placebo.trec`; `templates.json` has
+what they say.
 """
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Scores
 from toolkit.core.system.files import write_text
+from toolkit.core.tables.aligned_table import Table
 from toolkit.datasets import TopicSet
 from toolkit.files.provenance import Output, Provenance, file_digest
 from toolkit.jobs import RunJob, pipeline_job
@@ -26,18 +29,23 @@ from toolkit.retrieval.rerank.rerank_step import Rerank
 from toolkit.retrieval.search.chosen_system import on_servers
 from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import given_topics
+from toolkit.studies.template_sets import CONTROLS, Variant, movement_notes, read_templates, template_table
 
-SCORES, REPORT = "scores.json", "report.html"
+SCORES, REPORT, TEMPLATES = "scores.json", "report.html", "templates.json"
 
 
 @dataclass
 class Results:
-    """scores: benchmark -> scores of all of its runs; runs: their files; failures: what could not be done."""
+    """scores: benchmark -> scores of all of its runs; runs: their files; failures: what could not be done.
+
+    templates  benchmark -> what a set of templates says of each system
+    """
 
     runs: dict[str, list[Path]] = field(default_factory=dict)
     scores: dict[str, Scores] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     report: Path | None = None
+    templates: dict[str, Table] = field(default_factory=dict)
 
 
 class Experiment:
@@ -50,6 +58,8 @@ class Experiment:
     hits        documents a query; `depth` those that are reranked (100)
     measures    those of each benchmark's own table where none are named
     missing     of evaluation, as in `toolkit.evaluation`
+    templates   a file or mapping of name -> template of a query: each system is searched with each, and with each control in
+                the place of instructions, see `toolkit.studies.template_sets`; its documents are encoded once
     reranking   what rerankers alone take: `recipe`, `kind`, `loader`, `concurrency`, ...; `instruction_as` goes to every server
     how         what `Retrieve` takes; `device`, `batch_size`, `trust_remote_code` and `systems` (files) are rerankers', too
 
@@ -69,9 +79,11 @@ class Experiment:
         missing: str = "worst",
         precision: str | None = None,
         reranking: dict[str, Any] | None = None,
+        templates: str | Path | Mapping[str, str] | None = None,
         **how: Any,
     ):
         self.output, self.measures, self.missing = Path(output), measures, missing
+        self.templates = read_templates(templates) if templates is not None else {}
         if self.output.exists() and not self.output.is_dir():
             raise ToolkitError(f"{output} is a file", "name a folder with --output")
         if not names or not benchmarks:
@@ -87,28 +99,45 @@ class Experiment:
         for name in dict.fromkeys(names):
             with _noted(name, problems):
                 [served] = on_servers([name], None, files=files)
-                step = Retrieve(name, hits=hits, instruction_as=instruction_as if served else None, **how)
-                searches.append(step.in_precision(precision) if precision else step)
+                given = {**how, "hits": hits, "instruction_as": instruction_as if served else None}
+                for variant, template in {"": None, **self.templates}.items():
+                    step = Retrieve(name, **given, **({"query_template": template} if template else {}))
+                    searches.append((step.in_precision(precision) if precision else step, variant))
         for name in dict.fromkeys(rerank):
             with _noted(name, problems):
                 rerankers.append(Rerank(name, depth=depth, **of_both, **(reranking or {})))
         _refuse(problems)
         self.runs: list[PlannedRun] = []
+        self.variants: dict[Path, tuple[str, str, str]] = {}  # path -> system, template and control
         for benchmark, topic_set in topics.items():
-            for step in searches:
+            for step, variant in searches:
                 with _noted(f"{step.name} on {benchmark}", problems):
-                    self.runs += self._planned(benchmark, topic_set, step, rerankers)
+                    self.runs += self._planned(benchmark, topic_set, step, rerankers, variant)
+                    for control in CONTROLS if self.templates and not variant else ():
+                        self.runs += self._planned(benchmark, topic_set, step, (), control, control)
         _refuse(problems)
         if twice := [path for path, count in Counter(run.path for run in self.runs).items() if count > 1]:
             raise ToolkitError(f"two of these runs are {twice[0]}", "name each system and benchmark once")
 
-    def _planned(self, benchmark: str, topics: TopicSet, step: Retrieve, rerankers: Sequence[Rerank]) -> Iterator[PlannedRun]:
-        """A system's run, checked, and those of the rerankers over it."""
-        folder, name = self.output / topics.name, ".".join([step.name, *step.limits])
+    def _planned(
+        self,
+        benchmark: str,
+        topics: TopicSet,
+        step: Retrieve,
+        rerankers: Sequence[Rerank],
+        variant: str = "",
+        instruction: str = "full",
+    ) -> Iterator[PlannedRun]:
+        """A system's run, checked, and those of the rerankers over it; `variant`: its template or control."""
+        called = f"template-{variant}" if instruction == "full" and variant else variant
+        system = ".".join([step.tag if called else step.name, *step.limits])
+        folder, name = self.output / topics.name, ".".join(filter(None, [system, called]))
         path = folder / f"{name}.trec"
+        self.variants[path] = (step.tag, variant if instruction == "full" else "", "" if instruction == "full" else variant)
 
         def search() -> RunJob:
-            return pipeline_job(copy(step), topics, output=path, tag=name)  # a copy: its model goes with the job
+            # a copy: its model goes with the job
+            return pipeline_job(copy(step), topics, output=path, tag=name, instruction=instruction)
 
         search()  # looks everything up
         first = PlannedRun(benchmark, name, path, search)
@@ -168,6 +197,21 @@ class Experiment:
         scores = evaluate(list(map(str, runs)), benchmark=benchmark, measures=self.measures, missing=self.missing)
         write_text(runs[0].with_name(SCORES), render(scores, "json"))
         results.runs[benchmark], results.scores[benchmark] = list(runs), scores
+        if self.templates:
+            results.templates[benchmark] = self._of_templates(benchmark, runs)
+
+    def _of_templates(self, benchmark: str, runs: Sequence[Path]) -> Table:
+        """What the set of templates says of each system, written beside the scores."""
+        from toolkit.core.tables.table_forms import to_json
+        from toolkit.evaluation.scores.evaluation import prepare
+
+        own = [path for path in runs if path in self.variants]
+        given = prepare(list(map(str, own)), benchmark, None, None, "tandem", apart=True)
+        found = [Variant(*self.variants[path], run) for path, run in zip(own, given.runs, strict=True)]
+        table = template_table(given, found, self.measures, self.missing)
+        table = replace(table, notes=(*movement_notes(given, found, self.missing), *table.notes))
+        write_text(own[0].with_name(TEMPLATES), to_json(table))
+        return table
 
     def _report(self, results: Results) -> None:
         """One page of all, unless the one that is there is of these very runs and scores."""

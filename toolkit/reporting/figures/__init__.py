@@ -2,7 +2,7 @@
 
 from toolkit.reporting.figures.intervals import INTERVALS
 from toolkit.reporting.figures.kinds.baseline_differences import DIFFERENCES
-from toolkit.reporting.figures.kinds.controls import CONTROLS
+from toolkit.reporting.figures.kinds.controls import CONTROLS, TEMPLATES
 from toolkit.reporting.figures.kinds.depth import COVERAGE, MRECALL
 from toolkit.reporting.figures.kinds.heatmap import HEATMAP
 from toolkit.reporting.figures.kinds.histograms import HISTOGRAMS
@@ -26,6 +26,7 @@ PLOTS: tuple[Plot, ...] = (
     QUERY_SLOPES,
     DIFFERENCES,
     CONTROLS,
+    TEMPLATES,
     WIN_TIE_LOSS,
     SYSTEM_RANKS,
     RADAR,

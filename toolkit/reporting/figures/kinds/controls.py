@@ -1,4 +1,4 @@
-"""What the instruction adds beyond its length: each run beside its placebo run, or else beside what ignores instructions."""
+"""What the instruction adds beyond its length, and what its template does: runs beside those that were sent something else."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from toolkit.core.modes import INSTRUCTED, REVERSED
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.comparison.references import BLIND
 from toolkit.files.provenance import part
-from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.charts import chart_of, data
 from toolkit.reporting.figures.columns import Column, following, keys, relevance, shown_column
 from toolkit.reporting.figures.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown
 from toolkit.reporting.figures.intervals import interval
 from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import GREY, focused, run_looks
-from toolkit.reporting.report.model import Key, ReportModel, RunFacts
+from toolkit.reporting.report.model import Key, ReportModel, RunFacts, leading
 
 PLACEBO = "placebo"
+FEWEST = 3  # runs of one system that were sent different things, for a figure of templates
 # a checkpoint is known by its revision, its weights are named by newer records alone
 APART = ("instruction", "usage", "requests", "queries cut", "device", "weights")
 
@@ -57,9 +58,12 @@ def placebo_run(model: ReportModel, facts: RunFacts) -> RunFacts | None:
     return next((other for other in model.runs if is_placebo(other) and _method(other) == wanted), None)
 
 
-def _method(facts: RunFacts) -> list[Any]:
-    """How a run was made, but for what became of the instructions, what was counted, and what only newer records say."""
-    return [_without(part(record, "method"), APART) for record in facts.records]
+def _method(facts: RunFacts, *more: str) -> list[Any]:
+    """How a run was made, but for what became of the instructions, what was counted, and what only newer records say.
+
+    more  what is left out, too
+    """
+    return [_without(part(record, "method"), (*APART, *more)) for record in facts.records]
 
 
 def _without(value: Any, names: Container[str]) -> Any:
@@ -144,3 +148,47 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
 TIPS = {"value": "value", "control value": "its value"}
 
 CONTROLS = plot("controls", applies, draw, drawn, most=MOST)
+
+
+def _families(model: ReportModel) -> list[list[RunFacts]]:
+    """Runs that differ in nothing but what was sent of a topic, of each system that has enough of them; with a value each."""
+    found: dict[str, list[RunFacts]] = {}
+    for facts in model.runs:
+        if facts.records and facts.value(*leading(model), model.overall) is not None:
+            found.setdefault(repr(_method(facts, "templates", "template digest")), []).append(facts)
+    return [own for own in found.values() if len(own) >= FEWEST]
+
+
+def _sent(facts: RunFacts) -> str:
+    """What stands in the place of instructions, or `template`."""
+    kinds = {str(part(record, "method").get("instruction") or "template") for record in facts.records}
+    return ", ".join(sorted(kinds))
+
+
+def of_templates(model: ReportModel) -> Drawn:
+    """Each run of a system that was sent different things, by the leading number; systems in the order of the report."""
+    rows = [
+        (min((each.name for each in own), key=len), facts.name, _sent(facts), facts.value(*leading(model), model.overall))
+        for own in _families(model)
+        for facts in own
+    ]
+    return Drawn(("system", "run", "sent", "value"), tuple(rows))
+
+
+def draw_templates(model: ReportModel) -> alt.TopLevelMixin:
+    """A row a system, a mark a run, a tick at the middle one of its templates."""
+    rows = of_templates(model).dicts()
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    base = chart_of().encode(y=alt.Y("system:N", title=None, sort=systems))
+    across = alt.X("value:Q", title=shown_column(leading(model)), scale=alt.Scale(zero=False))
+    middle = base.transform_filter("datum.sent == 'template'").mark_tick(thickness=2, size=24, color=GREY)
+    marks = base.mark_point(filled=True, size=70, opacity=0.75).encode(
+        x=across,
+        color=alt.Color("sent:N", title="sent"),
+        shape=alt.Shape("sent:N", title="sent"),
+        tooltip=["run:N", "sent:N", alt.Tooltip("value:Q", format=".4f")],
+    )
+    return alt.layer(middle.encode(x="median(value):Q"), marks, data=data(rows), width=520, height=alt.Step(44))
+
+
+TEMPLATES = plot("templates", lambda model: bool(_families(model)), draw_templates, of_templates)
