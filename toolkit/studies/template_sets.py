@@ -98,8 +98,8 @@ def _first(key: Key, by_system: Mapping[str, Mapping[str, list[Cores]]]) -> dict
         values = {system: sign * float(estimate(found[name]).mean) for system, found in by_system.items()}
         best = [system for system, value in values.items() if value == max(values.values())]
         for system in best:
-            shares[system] += 1 / len(best) / len(templates)
-    return shares if templates else {}
+            shares[system] += 1 / len(best)
+    return {system: share / len(templates) for system, share in shares.items()} if templates else {}
 
 
 def movement_notes(given: Evaluation, variants: Sequence[Variant], missing: str) -> list[str]:
