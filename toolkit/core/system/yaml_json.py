@@ -140,7 +140,7 @@ def decode_yaml(text: str) -> Any:
         TypeError,
         RecursionError,
     ) as error:  # a tag of another value
-        raise Malformed(_without_advice(error)) from error
+        raise Malformed("nested too deep" if isinstance(error, RecursionError) else f"impossible value ({error})") from error
     return value
 
 
@@ -203,10 +203,6 @@ def _int(digits: str) -> int:
 _QUICK, _QUICK_LENIENT = json.JSONDecoder(parse_constant=_refuse), json.JSONDecoder()
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, parse_int=_int)
 _LENIENT = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_int)
-
-
-def _without_advice(error: Exception) -> str:
-    return "nested too deep" if isinstance(error, RecursionError) else f"impossible value ({error})"
 
 
 def _loader() -> type[yaml.SafeLoader]:

@@ -169,7 +169,7 @@ def _from_mteb(folder: Path, group: Group, docs: row_values.Known, problems: lis
             if len(found) > 1:
                 problems.append(f"{record.place}: {query_id} names the levels {' and '.join(found)}")
             unlevelled += not found
-            core, mode = _without_level(query_id), f"level{found[0]}" if found else UNLEVELLED
+            core, mode = LEVEL.sub("", query_id).strip("-_.") or query_id, f"level{found[0]}" if found else UNLEVELLED
         query, text = "", row_values.text(record, "text").strip()
         instruction = row_values.optional(apart[query_id], "instruction").strip() if query_id in apart else ""
         if instruction:
@@ -177,10 +177,6 @@ def _from_mteb(folder: Path, group: Group, docs: row_values.Known, problems: lis
         yield _Query(query_id, core, mode, text, query, instruction, judged[query_id])
     if unlevelled:
         notes.append(f"{unlevelled} ids name no level: they are in mode {UNLEVELLED}")
-
-
-def _without_level(query_id: str) -> str:
-    return LEVEL.sub("", query_id).strip("-_.") or query_id
 
 
 def _from_test_data(

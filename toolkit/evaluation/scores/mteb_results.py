@@ -30,7 +30,9 @@ def to_mteb(scores: Scores, benchmark: str | None) -> str:
         if not row.query_id and row.group != AVERAGE and row.value == row.value:  # JSON has no NaN
             groups.setdefault(row.group, []).append(row)
     result = {
-        "dataset_revision": _revision(spec),
+        "dataset_revision": " ".join(dict.fromkeys(each["revision"] for each in spec.groups if each.get("revision")))
+        if spec
+        else "",
         "task_name": selection.name if selection else benchmark or "qrels",
         "mteb_version": _mteb_version(),
         "scores": {SPLIT: [_subset(group, rows, spec) for group, rows in groups.items()]},
@@ -49,11 +51,6 @@ def _subset(group: str, rows: list[Score], spec: BenchmarkSpec | None) -> dict[s
         "hf_subset": group,
         "languages": [LANGUAGES.get(language, language)],
     }
-
-
-def _revision(spec: BenchmarkSpec | None) -> str:
-    """The pinned ones of the groups' repositories; MTEB wants text."""
-    return " ".join(dict.fromkeys(each["revision"] for each in spec.groups if each.get("revision"))) if spec else ""
 
 
 def _mteb_version() -> str | None:

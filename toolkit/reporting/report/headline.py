@@ -149,7 +149,7 @@ def _in_brackets(row: Followed) -> str:
 def _tested(change: Change, p: float) -> str:
     """`p = 0.36`; of what is not tested why."""
     if not math.isnan(p):
-        return _p(p)
+        return "p\u00a0<\u00a00.001" if p < 0.001 else f"p\u00a0=\u00a0{p:.3f}"
     return "no core query differs" if change.state == SAME else f"{change.untested}: not tested"
 
 
@@ -325,10 +325,6 @@ def _names(names: Sequence[str]) -> str:
 
 def _count(number: int) -> str:
     return COUNTS[number] if number < len(COUNTS) else f"{number:,}"
-
-
-def _p(p: float) -> str:
-    return "p\u00a0<\u00a00.001" if p < 0.001 else f"p\u00a0=\u00a0{p:.3f}"
 
 
 def number(value: float) -> str:

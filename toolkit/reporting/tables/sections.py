@@ -231,11 +231,7 @@ def _paper(model: ReportModel) -> tuple[str, tuple[str, ...]]:
     for facts in model.runs:
         for record in facts.records:
             check_made_for(record)
-    return paper_of(_benchmark(model))
-
-
-def _benchmark(model: ReportModel) -> str | None:
-    return model.judgments.reference or model.name if model.benchmark else None
+    return paper_of(model.judgments.reference or model.name if model.benchmark else None)
 
 
 def _scores(model: ReportModel, paper: str, missing: str) -> tuple[Score, ...]:
