@@ -229,7 +229,7 @@ def Experiment(
     benchmark = topics if isinstance(topics, str) else None
     if benchmark is None and qrels is None:
         raise ToolkitError("nothing judges these topics", "give qrels, or a benchmark's name for topics")
-    frame = topics(topics) if isinstance(topics, str) else topics
+    frame = _topics_of(topics)
     if qrels is not None:  # PyTerrier, too, judges the topics given alone
         qrels = as_qrels(qrels).select(set(frame["qid"]))
     runs = [_run(name, system, frame) for name, system in retr_systems.items()]
@@ -251,6 +251,10 @@ def Experiment(
         table.attrs["notes"] = scores.notes
     tables = [table if round is None else table.round(round) for table in tables]
     return Evaluated(*tables) if perquery == "both" else tables[-1]
+
+
+def _topics_of(given: str | pd.DataFrame) -> pd.DataFrame:
+    return topics(given) if isinstance(given, str) else given
 
 
 def _run(name: str, system: Any, frame: pd.DataFrame) -> Run:

@@ -105,10 +105,7 @@ def test_an_index_that_does_not_find_a_word_of_a_script_is_not_sound(place, tmp_
 
     build_index(corpus_from_docs("c", [Doc("a", "", "the apple"), Doc("b", "", "зелёные яблоки")]), tmp_path / "index")
     words = read_index_record(tmp_path / "index")["words"]
-    assert words == {
-        "CYRILLIC": {"word": "зелёные", "document": "b"},
-        "LATIN": {"word": "apple", "document": "a"},
-    }
+    assert words == {"CYRILLIC": {"word": "зелёные", "document": "b"}, "LATIN": {"word": "apple", "document": "a"}}
     garbled = "зелёные".encode().decode("latin-1")  # as a wrong encoding would have had it
     asked = {**words, "CYRILLIC": {"word": garbled, "document": "b"}, "STOP": {"word": "the", "document": "a"}}
     found = list(unfound_words(tmp_path / "index", "en", asked))

@@ -11,14 +11,8 @@ MINI = ("--index", "infosearch-mini-audience")
 CROSS_ENCODER = "bge-reranker-v2-m3"
 COUNTS = {
     ("search", *TOPICS, *MINI, *DRY): ["--hits", "--threads", "--k1", "--b"],
-    ("search", *TOPICS, *MINI, "--rerank", CROSS_ENCODER, *DRY): [
-        "--depth",
-        "--batch-size",
-    ],
-    ("rerank", "--run", "r.trec", *TOPICS, "--docs", "d.jsonl", "--system", CROSS_ENCODER, *DRY): [
-        "--depth",
-        "--batch-size",
-    ],
+    ("search", *TOPICS, *MINI, "--rerank", CROSS_ENCODER, *DRY): ["--depth", "--batch-size"],
+    ("rerank", "--run", "r.trec", *TOPICS, "--docs", "d.jsonl", "--system", CROSS_ENCODER, *DRY): ["--depth", "--batch-size"],
     ("rerank", "--run", "r.trec", *TOPICS, "--docs", "d.jsonl", "--system", "rank_zephyr_7b_v1_full", *DRY): [
         *("--depth", "--window", "--step", "--passes", "--concurrency")
     ],

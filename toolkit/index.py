@@ -72,10 +72,7 @@ def parser() -> argparse.ArgumentParser:
     recipe_options(model)
     pooling_option(model)
     model.add_argument(
-        "--factory",
-        default="Flat",
-        metavar="F",
-        help="FAISS index_factory string: HNSW32, IVF1024,SQ8 (default: Flat)",
+        "--factory", default="Flat", metavar="F", help="FAISS index_factory string: HNSW32, IVF1024,SQ8 (default: Flat)"
     )
     model.add_argument(
         "--tuning", default="", metavar="T", help="search parameters of the FAISS index: nprobe=32 (IVF), efSearch=256 (HNSW)"

@@ -19,11 +19,7 @@ def common(parser: argparse.ArgumentParser) -> None:
 
 
 def table_options(
-    parser: argparse.ArgumentParser,
-    *formats: str,
-    numbers: bool = True,
-    output: bool = True,
-    tsv: bool = False,
+    parser: argparse.ArgumentParser, *formats: str, numbers: bool = True, output: bool = True, tsv: bool = False
 ) -> None:
     """How tables are shown, for `printing.write_tables`: `--format`, `--all`, `--notes`, `--sort`, `--decimals`, `--output`.
 

@@ -97,10 +97,7 @@ def _of_proxies() -> Iterator[Try]:
         yield Try(words, address, target, number % 3 > 0, settings)
 
 
-CASES = [
-    *(Try(words, address, target) for address, target in PLACES.items() for words in ASKING.values()),
-    *_of_proxies(),
-]
+CASES = [*(Try(words, address, target) for address, target in PLACES.items() for words in ASKING.values()), *_of_proxies()]
 
 
 class Wire:

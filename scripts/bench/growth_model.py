@@ -30,11 +30,7 @@ class Corpus(NamedTuple):
     words: float
 
 
-CORPORA = (
-    Corpus("MS MARCO", 8_841_823, 56),
-    Corpus("Wikipedia (DPR)", 21_015_324, 100),
-    Corpus("Sphere", 906_000_000, 100),
-)
+CORPORA = (Corpus("MS MARCO", 8_841_823, 56), Corpus("Wikipedia (DPR)", 21_015_324, 100), Corpus("Sphere", 906_000_000, 100))
 ENCODERS = {  # one of each size, with the width of its vectors
     "all-minilm-l6-v2": 384,
     "contriever-msmarco": 768,

@@ -79,8 +79,7 @@ def test_a_build_without_the_steps_has_no_such_documents(made, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "share"),
-    [("Sharpening one knife.", 1.0), ("The knife is here.", 0.5), ("Nothing of it.", 0.0), ("", 0.0)],
+    ("text", "share"), [("Sharpening one knife.", 1.0), ("The knife is here.", 0.5), ("Nothing of it.", 0.0), ("", 0.0)]
 )
 def test_words_are_shared_by_their_stems_without_stop_words(text, share):
     assert shared_words(QUERY, text) == share

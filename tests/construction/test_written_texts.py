@@ -200,11 +200,7 @@ def test_a_character_reference_that_is_no_number_stays():
             "One.\n\nTwo.",
             "Manual",
         ),
-        (
-            "The reference says\n> One.\n\nand the man page\n> Two.\n",
-            "One.\n\nTwo.",
-            "reference",
-        ),
+        ("The reference says\n> One.\n\nand the man page\n> Two.\n", "One.\n\nTwo.", "reference"),
     ],
 )
 def test_a_manual_is_what_a_post_quotes_of_documentation(text, manual, source):

@@ -184,8 +184,7 @@ def test_the_published_questions_are_read(home):
 @pytest.mark.regression
 @pytest.mark.skipif(not DATA.is_dir(), reason="no shared data beside the checkout")
 @pytest.mark.parametrize(
-    ("system", "expected"),
-    [("bm25", [0.2667, 0.3667, 0.3667, 0.28]), ("all-minilm-l6-v2", [0.3667, 0.4133, 0.40, 0.29])],
+    ("system", "expected"), [("bm25", [0.2667, 0.3667, 0.3667, 0.28]), ("all-minilm-l6-v2", [0.3667, 0.4133, 0.40, 0.29])]
 )
 def test_the_labelled_pairs_give_the_figures_of_bm25_and_minilm(home, system, expected):
     datasets.take("berds", DATA, ["perspective-detection"])

@@ -167,11 +167,7 @@ BROKEN = {
         lambda rows: rows[0].update(score=True),
         "default/test.jsonl, line 1: score True is no whole number",
     ),
-    "no candidates": (
-        "top_ranked",
-        lambda rows: rows.pop(0),
-        "queries/queries.jsonl, line 1: query 310-og has no candidates",
-    ),
+    "no candidates": ("top_ranked", lambda rows: rows.pop(0), "queries/queries.jsonl, line 1: query 310-og has no candidates"),
     "a candidate twice": (
         "top_ranked",
         lambda rows: rows[0]["corpus-ids"].append("d1"),

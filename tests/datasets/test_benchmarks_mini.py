@@ -71,13 +71,7 @@ def test_texts_are_one_line_and_documents_in_order_of_their_ids(source):
         "how do vaccines work Not for doctors.",
     ]
     assert [topic.condition for topic in part.topics["ori"]] == ["layman", "expert"]
-    assert [doc.contents for doc in part.docs] == [
-        "far away",
-        "Plain plain answer",
-        "other one",
-        "expert answer",
-        "other two",
-    ]
+    assert [doc.contents for doc in part.docs] == ["far away", "Plain plain answer", "other one", "expert answer", "other two"]
 
 
 @pytest.mark.parametrize(

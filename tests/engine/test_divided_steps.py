@@ -118,11 +118,7 @@ def test_an_interrupted_rerank_is_resumed_by_other_workers(place, monkeypatch):
     by(executor, job())
     assert executor.units <= 3, "four of seven were there"
     rerank_job(
-        "first.trec",
-        Rerank("./mine", kind="cross-encoder", depth=12),
-        topics="t.jsonl",
-        docs="c.jsonl",
-        output="local.trec",
+        "first.trec", Rerank("./mine", kind="cross-encoder", depth=12), topics="t.jsonl", docs="c.jsonl", output="local.trec"
     ).make()
     assert (place / "ray.trec").read_bytes() == (place / "local.trec").read_bytes()
 

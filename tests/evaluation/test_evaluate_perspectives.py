@@ -133,11 +133,7 @@ def test_pairs_without_a_line_do_not_hold_and_are_counted_down_to_the_deepest_cu
 def test_types_are_numbers_of_perspectives_where_nobody_names_them():
     scores = evaluate(RUN, qrels=judged(), measures=["MRecall@3"], by_type=True)
     found = {row.group: (row.value, row.queries) for row in scores.rows}
-    assert found == {
-        "all": (pytest.approx(2 / 3), 3),
-        "type 2 perspectives": (0.5, 2),
-        "type 3 or more perspectives": (1.0, 1),
-    }
+    assert found == {"all": (pytest.approx(2 / 3), 3), "type 2 perspectives": (0.5, 2), "type 3 or more perspectives": (1.0, 1)}
     assert scores.notes[0] == "types of questions are their numbers of perspectives: the data name none"
 
 

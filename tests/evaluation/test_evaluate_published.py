@@ -215,10 +215,7 @@ def test_as_a_command(run):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        (["--by-query"], "papers print aggregates of systems"),
-        (["--format", "trec"], "published numbers have no format trec"),
-    ],
+    [(["--by-query"], "papers print aggregates of systems"), (["--format", "trec"], "published numbers have no format trec")],
 )
 def test_what_does_not_go_with_it_is_usage(run, options, message):
     done = command(run, "--benchmark", "infosearch", "--published", "bm25", *options)

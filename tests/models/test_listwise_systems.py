@@ -39,10 +39,7 @@ def of_kind(kind):
 
 def test_the_papers_listwise_rerankers_are_all_there():
     found = {
-        name: (
-            *(spec.checkpoint, spec.revision, spec.loader, spec.parameters["prompt"]),
-            spec.parameters.get("system", "keep"),
-        )
+        name: (*(spec.checkpoint, spec.revision, spec.loader, spec.parameters["prompt"]), spec.parameters.get("system", "keep"))
         for name, spec in of_kind("listwise").items()
     }
     assert found == LISTWISE

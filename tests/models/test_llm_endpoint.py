@@ -419,8 +419,7 @@ def test_silence_of_the_model_is_an_empty_answer_and_a_cut_one_is_counted():
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens"),
-    [("", 0), ("abc", 1), ("ab cd", 2), ("2024", 4), ("a, b", 2), ("да", 2), ("中文", 4), ("[12] > [3]", 9)],
+    ("text", "tokens"), [("", 0), ("abc", 1), ("ab cd", 2), ("2024", 4), ("a, b", 2), ("да", 2), ("中文", 4), ("[12] > [3]", 9)]
 )
 def test_tokens_are_estimated_by_letters_signs_and_bytes(text, tokens):
     # "a, b" has three letters and blanks (1) and a comma (1); "[12] > [3]" has two blanks (1) and eight signs

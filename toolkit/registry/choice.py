@@ -35,9 +35,7 @@ SERVED = "a model on a server that no entry knows"
 PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries change that."
 
 
-def known_systems(
-    files: Iterable[str | Path] = (),
-) -> tuple[dict[str, SystemSpec], tuple[Unread, ...], tuple[Unread, ...]]:
+def known_systems(files: Iterable[str | Path] = ()) -> tuple[dict[str, SystemSpec], tuple[Unread, ...], tuple[Unread, ...]]:
     """The registry's systems by name, then those of the user's files; what is no entry in the registry, and in the files.
 
     Raises OSError for a file that is not there.

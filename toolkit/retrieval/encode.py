@@ -247,13 +247,7 @@ def encode_topics(topics: Sequence[Topic], encoder: Encoder, spec: SystemSpec) -
         return ids, encode_in_steps(encoder, [topic_input(spec.templates, topic) for topic in topics], "query", advance)
 
 
-def write_topics_vectors(
-    name: str,
-    topics: Sequence[Topic],
-    encoder: Encoder,
-    spec: SystemSpec,
-    folder: str | Path,
-) -> int:
+def write_topics_vectors(name: str, topics: Sequence[Topic], encoder: Encoder, spec: SystemSpec, folder: str | Path) -> int:
     """Encode topics into a folder of vectors, as `encode_corpus` does documents; how many there are.
 
     Raises ToolkitError where the folder holds other vectors, of other topics among them, and where there are no topics.

@@ -178,17 +178,7 @@ def test_published_ids_that_groups_share_are_written_one_group_a_file(folder):
     fetch = ["benchmarks", "fetch", "infosearch", "--from", data]
     tandem(*fetch, env=home, check=True)
     (folder / "run.trec").write_text("".join(f"{group}-001-1-ins Q0 q1-gold-a 1 2 made\n" for group in ("audience", "keyword")))
-    convert = [
-        "runs",
-        "convert",
-        "run.trec",
-        "--to",
-        "trec",
-        "--output",
-        "-",
-        "--ids",
-        "published",
-    ]
+    convert = ["runs", "convert", "run.trec", "--to", "trec", "--output", "-", "--ids", "published"]
 
     def converted(benchmark):
         return tandem(*convert, "--benchmark", benchmark, "--quiet", cwd=folder, env=home)

@@ -83,10 +83,7 @@ def test_parquet_has_a_row_a_document_best_first(tmp_path):
             '{"mteb_model_meta": {}, "en": {"test": {}}, "fr": {"test": {}}}',
             "run.json: expected one subset and split, found en/test, fr/test",
         ),
-        (
-            '{"mteb_model_meta": {}, "default": {}}',
-            "run.json: expected one subset and split, found none",
-        ),
+        ('{"mteb_model_meta": {}, "default": {}}', "run.json: expected one subset and split, found none"),
         ('{"mteb_model_meta": {}, "default": 5}', "run.json: not a mapping of query_id to doc_id to score"),
         ('{"mteb_model_meta": "e5", "default": {"test": {}}}', "run.json: not a mapping of query_id to doc_id to score"),
         ('{"q": {"d": 1' + "0" * 400 + "}}", "run.json: not a mapping of query_id to doc_id to score"),
@@ -188,10 +185,7 @@ def request(qid="7", text="x", **candidates):
         ([request(d1=1), {"query": {"text": "x"}}], "request 2: no 'qid'"),
         ([request(d1=1, d2=math.inf)], "request 1: score inf is not a finite number"),
         ([request(d1=10**400)], "request 1: int too large to convert to float"),
-        (
-            [request(text="\ud800", d1=1)],
-            "line 1: not JSON: half a surrogate pair, which is no text",
-        ),
+        ([request(text="\ud800", d1=1)], "line 1: not JSON: half a surrogate pair, which is no text"),
         ([request(d1=1, d2="high")], "request 1: could not convert string to float: 'high'"),
         ([request(text=None)], "request 1: expected text, found NoneType"),
         (

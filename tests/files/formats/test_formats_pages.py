@@ -136,13 +136,7 @@ def test_a_row_of_a_question_needs_no_id_and_any_other_does(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("a b\nc\td  e", ["a b", "c d", "e"]),
-        ("a b", ["a b"]),
-        ("a\u00a0b c", ["a b", "c"]),
-        ("", [""]),
-    ],
+    ("text", "found"), [("a b\nc\td  e", ["a b", "c d", "e"]), ("a b", ["a b"]), ("a\u00a0b c", ["a b", "c"]), ("", [""])]
 )
 def test_passages_are_runs_of_words(text, found):
     assert list(passages(Doc("d", "T", text), 2)) == [Doc(f"d#{number}", "T", part) for number, part in enumerate(found)]

@@ -43,10 +43,7 @@ FLAN = {"name": "flan", "method": "yes-no", "depth": 100}
         ),
         ([("bm25.rerank-flan", made("", BM25, reranking=[FLAN]))], ["flan"]),
         ([("a+b.rrf", made("", {"name": "a"}, {"name": "b"}, fusion="rrf"))], ["a+b · rrf"]),
-        (
-            [("x.bm25.v1.trec.gz", made("bm25", BM25)), ("x.bm25.v2.trec.gz", made("bm25", BM25))],
-            ["bm25 · v1", "bm25 · v2"],
-        ),
+        ([("x.bm25.v1.trec.gz", made("bm25", BM25)), ("x.bm25.v2.trec.gz", made("bm25", BM25))], ["bm25 · v1", "bm25 · v2"]),
         ([("one/run.trec", {}), ("two/run.trec", {})], ["run · one/run.trec", "run · two/run.trec"]),
         ([("mine", made("mine", BM25)), ("yours", {})], ["mine", "yours"]),
         ([("mine", {"method": "somebody else's"})], ["mine"]),

@@ -72,10 +72,7 @@ TAG = "tag:yaml.org,2002:python/name:os.x"
     [
         ("method:\n  k1: [0.9\nb: 1\n", ", line 3: not YAML: did not find expected ',' or ']'"),
         ("- a list\n", ": expected a mapping, found list"),
-        (
-            "!!python/name:os.x ''\n",
-            f", line 1: not YAML: could not determine a constructor for the tag '{TAG}'",
-        ),
+        ("!!python/name:os.x ''\n", f", line 1: not YAML: could not determine a constructor for the tag '{TAG}'"),
         ("tag: \udcff\n", ", line 1: not UTF-8 text"),
     ],
 )

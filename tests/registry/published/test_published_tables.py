@@ -105,11 +105,7 @@ def test_a_value_is_brought_to_our_scale():
             Place(("kialo/test",), "", "PerspectiveP@5"),
         ),
         ("instructir", {"table": 4, "system": "BM25", "measure": "gap:nDCG@10"}, None),
-        (
-            "berds",
-            {"table": 4, "system": "DPR", "group": "average/sphere", "mode": "re-ranking", "measure": "P@5"},
-            None,
-        ),
+        ("berds", {"table": 4, "system": "DPR", "group": "average/sphere", "mode": "re-ranking", "measure": "P@5"}, None),
         ("infosearch", {"table": 9, "group": "audience", "mode": "ori", "measure": "n_queries"}, None),
     ],
 )

@@ -59,10 +59,7 @@ def test_metadata_name_the_runs_what_they_agree_on_and_every_index(place):
     run = read_run(place / "both.trec.gz")
     assert (run.tag, run.to_dict()) == ("both", {"1": {"y": 2.0}, "2": {"z": 2.0}})
     metadata = yaml.safe_load((place / "both.trec.gz.yaml").read_text())
-    assert metadata["method"]["retrieval"] == [
-        {"name": "a", "method": "bm25"},
-        {"name": "b", "method": "bm25"},
-    ]
+    assert metadata["method"]["retrieval"] == [{"name": "a", "method": "bm25"}, {"name": "b", "method": "bm25"}]
     assert (metadata["method"]["fusion"], metadata["method"]["fusion hits"]) == ("minmax:0.25,2", 1)
     assert metadata["data"]["topics"] == topics
     assert metadata["data"]["indexes"] == [{"name": "i"}, {"name": "j"}]

@@ -84,9 +84,7 @@ def test_equal_sums_rank_by_doc_id_descending_in_what_is_kept():
 SCORES = st.floats(-1e6, 1e6, width=32)
 RUNS = st.lists(
     st.dictionaries(
-        st.sampled_from(["1", "2", "10", "q"]),
-        st.dictionaries(st.sampled_from("abcdefghij"), SCORES, min_size=1),
-        min_size=1,
+        st.sampled_from(["1", "2", "10", "q"]), st.dictionaries(st.sampled_from("abcdefghij"), SCORES, min_size=1), min_size=1
     ).map(Run.from_dict),
     min_size=2,
     max_size=4,

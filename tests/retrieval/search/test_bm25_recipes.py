@@ -13,8 +13,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.models.lucene.okapi import Okapi, stop_words, words
-from toolkit.models.lucene.porter import stem
+from toolkit.models.lucene.okapi import Okapi, stem, stop_words, words
 from toolkit.retrieval.search.lexical_engines import open_fields, search_okapi
 
 DOCS = [

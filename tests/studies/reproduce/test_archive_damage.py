@@ -107,10 +107,7 @@ def test_folders_without_files_are_named_and_so_is_all_that_is_in_others(folder)
 def test_a_pipe_in_the_place_of_a_file_is_named_and_nobody_waits_for_it(folder, make):
     (folder / "a" / "run.trec").unlink()
     make(folder / "a" / "run.trec")
-    assert {problem.partition(" (")[0] for problem in verify(folder)[1]} & {
-        "a/run.trec: cannot be read",
-        "a/run.trec: missing",
-    }
+    assert {problem.partition(" (")[0] for problem in verify(folder)[1]} & {"a/run.trec: cannot be read", "a/run.trec: missing"}
 
 
 def test_a_pipe_in_the_place_of_the_manifest_or_of_the_archive_is_one_error(folder):

@@ -77,11 +77,7 @@ MODES = Modes({"ori": BASE, "ins": INSTRUCTED, "rev": REVERSED})
 MEASURES = ("nDCG@10", "RR@1", "Robustness@10", "pMRR", "SICR", "WISE@20", "WISE_ideal@20", "GoldRank")
 Document = Mapping[str, Any]
 GOLD, BREAKING, HARD = "gold", "instruction_negatives", "hard_negatives"
-LABELS = {
-    GOLD: {"ori": 1, "ins": 1, "rev": 0},
-    BREAKING: {"ori": 1, "ins": 0, "rev": 1},
-    HARD: {"ori": 0, "ins": 0, "rev": 0},
-}
+LABELS = {GOLD: {"ori": 1, "ins": 1, "rev": 0}, BREAKING: {"ori": 1, "ins": 0, "rev": 1}, HARD: {"ori": 0, "ins": 0, "rev": 0}}
 
 
 def content_of(items: Sequence[Item]) -> Content:

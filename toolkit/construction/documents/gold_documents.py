@@ -148,10 +148,7 @@ class Screening(Step):
 
     name: ClassVar[str] = "screening"
     about: ClassVar[str] = "gold documents that answer the query and meet their condition alone"
-    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "prompt": ("demand", "document"),
-        "answers_prompt": ("query", "document"),
-    }
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("demand", "document"), "answers_prompt": ("query", "document")}
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""

@@ -15,8 +15,7 @@ from toolkit.construction.answer_forms import read_document, read_verdict
 from toolkit.construction.documents.built_benchmark import BREAKING, GOLD, HARD, family, siblings, written_entry
 from toolkit.construction.steps import UNREADABLE, Item, Step
 from toolkit.construction.tools import Tools
-from toolkit.models.lucene.okapi import stop_words
-from toolkit.models.lucene.porter import stem
+from toolkit.models.lucene.okapi import stem, stop_words
 
 ANSWERS, DOES_NOT = "it answers the query", "it does not answer the query"
 FOLLOWS = "it does what the instruction asks for"
@@ -106,10 +105,7 @@ class HardNegatives(Step):
 
     name: ClassVar[str] = "negatives"
     about: ClassVar[str] = "instruction negatives of the other conditions, and hard negatives"
-    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "prompt": ("query",),
-        "answers_prompt": ("query", "document"),
-    }
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query",), "answers_prompt": ("query", "document")}
     published: ClassVar[Mapping[str, str]] = {"prompt": "infosearch-table8"}
     version: ClassVar[int] = 2
 

@@ -13,8 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from toolkit.models.lucene.okapi import stop_words
-from toolkit.models.lucene.porter import stem
+from toolkit.models.lucene.okapi import stem, stop_words
 
 UNDECIDED = "TODO"  # the value of volunteers who found none that fits
 

@@ -9,15 +9,7 @@ from toolkit.core.tables.aligned_table import PLAIN, Table, TableStyle, cells_of
 
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", **{sign: "\\" + sign for sign in "&%$#_{}"}}
-_LATEX |= {
-    "·": r"$\cdot$",
-    "…": r"\ldots{}",
-    "–": "--",
-    "—": "---",
-    "−": "$-$",
-    "†": r"$\dagger$",
-    "‡": r"$\ddagger$",
-}
+_LATEX |= {"·": r"$\cdot$", "…": r"\ldots{}", "–": "--", "—": "---", "−": "$-$", "†": r"$\dagger$", "‡": r"$\ddagger$"}
 _LATEX |= {"↑": r"$\uparrow$", "↓": r"$\downarrow$", "→": r"$\to$", "Δ": r"$\Delta$", "±": r"$\pm$", "×": r"$\times$"}
 _LATEX |= {"\u00a0": "~", "≤": r"$\leq$", "≥": r"$\geq$"}
 _MARKDOWN = {sign: "\\" + sign for sign in "\\`*_[]|#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " "}

@@ -20,11 +20,7 @@ from toolkit.datasets.group_data import Group, Part, Row, assemble
 from toolkit.files.formats import read_requests
 
 NEEDED = ("name", "repository", "revision")
-PUBLISHED = {
-    BASE: "og",
-    INSTRUCTED: "changed",
-    REVERSED: "reversed",
-}  # role -> the name in columns and tables
+PUBLISHED = {BASE: "og", INSTRUCTED: "changed", REVERSED: "reversed"}  # role -> the name in columns and tables
 CANDIDATES = {BASE: "og", INSTRUCTED: "ch", REVERSED: "re"}  # role -> the name in the authors' files of candidates
 CANDIDATES_TAG = "e5-mistral-7b-instruct"  # what retrieved them
 SENTENCE_END = ".!?…。．！？｡؟۔।॥።፧၊။។៕‼⁇⁈⁉\u037e"  # the last is the Greek question mark

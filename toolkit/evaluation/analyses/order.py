@@ -30,10 +30,7 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by
     worst = [instances.worst(values) for values in pair]
     name = second.tag if first.tag == second.tag else f"{first.tag} / {second.tag}"
     gap = pair[1] - pair[0]
-    gaps = [
-        estimate([Cores.of(gap, instances.groups)]),
-        estimate([Cores.of(worst[1] - worst[0], np.arange(len(worst[0])))]),
-    ]
+    gaps = [estimate([Cores.of(gap, instances.groups)]), estimate([Cores.of(worst[1] - worst[0], np.arange(len(worst[0])))])]
     rows = [*_rows(name, measures[0], pair, found_of(gaps[0])), *_rows(name, measures[1], worst, found_of(gaps[1]))]
     if by_query:
         sizes = np.bincount(instances.groups)

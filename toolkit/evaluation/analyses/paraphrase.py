@@ -18,13 +18,7 @@ MODES = ("original", "mean", "best", "worst", "spread", "drop", *FOUND)
 
 
 def paraphrase(
-    original: Run,
-    reworded: Run,
-    judgments: Judgments,
-    paraphrases: Judgments,
-    *,
-    cutoff: int = 10,
-    by_query: bool = False,
+    original: Run, reworded: Run, judgments: Judgments, paraphrases: Judgments, *, cutoff: int = 10, by_query: bool = False
 ) -> Scores:
     """nDCG of the instructions that have paraphrases, against their paraphrases'; drop is original minus worst.
 

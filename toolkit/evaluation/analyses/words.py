@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.models.lucene.porter import stem
+from toolkit.models.lucene.okapi import stem
 from toolkit.registry.loader import FOLDER
 
 WORD = re.compile(r"[a-z0-9]+")

@@ -78,12 +78,7 @@ class Comparison:
 
 
 def compare(
-    a: Run,
-    b: Run,
-    judgments: Judgments,
-    measures: Sequence[str] | MeasureSet,
-    testing: Testing = USUAL,
-    missing: str = "worst",
+    a: Run, b: Run, judgments: Judgments, measures: Sequence[str] | MeasureSet, testing: Testing = USUAL, missing: str = "worst"
 ) -> Comparison:
     """Compare two runs.
 

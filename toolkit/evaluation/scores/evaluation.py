@@ -22,15 +22,7 @@ from toolkit.evaluation.comparison.intervals import intervals as intervals_of
 from toolkit.evaluation.comparison.notes import run_findings, run_notes
 from toolkit.evaluation.scores import subtopics
 from toolkit.evaluation.scores.core_queries import CORE, INSTRUCTION, check_unit
-from toolkit.evaluation.scores.judgments import (
-    Declared,
-    Judgments,
-    Part,
-    check,
-    in_modes_read,
-    judged_by,
-    modes_of_ids,
-)
+from toolkit.evaluation.scores.judgments import Declared, Judgments, Part, check, in_modes_read, judged_by, modes_of_ids
 from toolkit.evaluation.scores.run_inputs import as_sources, load_each, load_runs
 from toolkit.evaluation.scores.scoring import MeasureSet, score, score_references
 from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives

@@ -45,12 +45,7 @@ def to_mteb(scores: Scores, benchmark: str | None) -> str:
 def _subset(group: str, rows: list[Score], spec: BenchmarkSpec | None) -> dict[str, Any]:
     named = {row.measure if row.mode in (PAIRED, "") else f"{row.measure} {row.mode}": row.value for row in rows}
     language = next((each.get("language", "en") for each in spec.groups if each["name"] == group), "en") if spec else "en"
-    return {
-        "main_score": rows[0].value,
-        **named,
-        "hf_subset": group,
-        "languages": [LANGUAGES.get(language, language)],
-    }
+    return {"main_score": rows[0].value, **named, "hf_subset": group, "languages": [LANGUAGES.get(language, language)]}
 
 
 def _mteb_version() -> str | None:

@@ -117,12 +117,7 @@ def _refuse_classifier(spec: SystemSpec) -> None:
 
 
 def judge_prompt(
-    spec: SystemSpec,
-    *,
-    task: str = SUPPORT,
-    prompt: str | None = None,
-    prompts: str | None = None,
-    shots: Sequence[Shot] = (),
+    spec: SystemSpec, *, task: str = SUPPORT, prompt: str | None = None, prompts: str | None = None, shots: Sequence[Shot] = ()
 ) -> Prompt | None:
     """The prompt that a judge would be sent; None for a classifier."""
     settings, spec = parameters_as(Settings, spec), of_task(spec, task)

@@ -39,12 +39,7 @@ class LLM:
     """
 
     def __init__(
-        self,
-        backend: Backend,
-        *,
-        cache: AnswerCache | None = None,
-        replay: bool = False,
-        make: partial[Backend] | None = None,
+        self, backend: Backend, *, cache: AnswerCache | None = None, replay: bool = False, make: partial[Backend] | None = None
     ):
         self.backend, self.cache, self.replay, self.make = backend, cache, replay, make
         self.usage = Usage()
@@ -143,13 +138,7 @@ class Endpoint(Estimate):
     here, origin = True, MappingProxyType({})
 
     def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        server: ServerSpec | None = None,
-        tolerant: bool = False,
-        **how: Any,
+        self, model: str, *, base_url: str | None = None, server: ServerSpec | None = None, tolerant: bool = False, **how: Any
     ):
         self.facts = {"model": model}
         self.client = Client(model, server, home=base_url or "", **how)

@@ -9,11 +9,11 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.models.lucene.porter import stem
 from toolkit.registry import FOLDER
 
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -27,6 +27,19 @@ def words(text: str) -> list[str]:
     """
     stems = (stem(word) for word in text.lower().split(" ") if word not in stop_words())
     return [word for word in " ".join(stems).translate(NO_PUNCTUATION).split(" ") if word]
+
+
+@cache
+def stem(word: str) -> str:
+    """The stem of a word in lower case by NLTK's `PorterStemmer()`, on which InfoSearch's BM25 rests: not Lucene's."""
+    return _stemmer().stem(word)
+
+
+@cache
+def _stemmer() -> Any:
+    from nltk.stem.porter import PorterStemmer  # which takes a second
+
+    return PorterStemmer()
 
 
 @cache

@@ -235,10 +235,7 @@ def _beside(score: Callable[[Pairs], np.ndarray], pairs: Pairs) -> tuple[str, st
 def _instructed(spec: SystemSpec, score: Callable[[Pairs], np.ndarray], texts: Canaries, listwise: bool) -> tuple[str, str]:
     plain, told = (
         np.array([score([(_topic(row["query"], said), row[name]) for name in ("excluded", "kept")]) for row, said in asked])
-        for asked in (
-            [(row, "") for row in texts.instructions],
-            [(row, row["instruction"]) for row in texts.instructions],
-        )
+        for asked in ([(row, "") for row in texts.instructions], [(row, row["instruction"]) for row in texts.instructions])
     )
     moved, total = int((plain != told).any(axis=1).sum()), len(texts.instructions)
     lower = int((np.diff(told)[:, 0] > np.diff(plain)[:, 0]).sum())

@@ -144,14 +144,7 @@ def _names(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[str, ...]:
 
 
 def _pair(
-    given: Given,
-    b: Run,
-    name: str,
-    measures: Sequence[str] | None,
-    top: int,
-    by: str | None,
-    missing: str,
-    testing: Testing,
+    given: Given, b: Run, name: str, measures: Sequence[str] | None, top: int, by: str | None, missing: str, testing: Testing
 ) -> Pair:
     a, names = given.runs[0], (given.names[0], name)
     if identical(a, b):

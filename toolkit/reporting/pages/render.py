@@ -40,14 +40,7 @@ class Frame(NamedTuple):
     folds: tuple[tuple[str, Sequence[tuple[str, str]]], ...] = ()
 
 
-def render(
-    browsed: Browsed,
-    *,
-    title: str,
-    notes: Sequence[str] = (),
-    above: Markup | str = "",
-    **parts: Any,
-) -> str:
+def render(browsed: Browsed, *, title: str, notes: Sequence[str] = (), above: Markup | str = "", **parts: Any) -> str:
     """One page with a browser of queries.
 
     above  what stands above it
@@ -57,13 +50,7 @@ def render(
 
 
 def page(
-    title: str,
-    body: Markup,
-    *,
-    style: str = "",
-    script: str = "",
-    libraries: Sequence[Bundle] = (),
-    frame: Frame | None = None,
+    title: str, body: Markup, *, style: str = "", script: str = "", libraries: Sequence[Bundle] = (), frame: Frame | None = None
 ) -> str:
     """A whole page: its parts with their style and scripts, and no way to ask a network for anything.
 

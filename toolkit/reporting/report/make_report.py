@@ -80,14 +80,7 @@ def _styled(section: Section, style: TableStyle) -> Section:
     return replace(section, **one, **several)
 
 
-def to_text(
-    made: Report,
-    format: str,
-    *,
-    tables: Sequence[str] = (),
-    transpose: bool = False,
-    width: str | None = None,
-) -> str:
+def to_text(made: Report, format: str, *, tables: Sequence[str] = (), transpose: bool = False, width: str | None = None) -> str:
     """Tables as `latex`, `markdown` or `csv`.
 
     tables     kinds of `toolkit.reporting.tables.text_table.KINDS`, in this order; all where none are named
@@ -113,12 +106,7 @@ def _chosen(tables: Sequence[Table], kinds: Sequence[str]) -> list[Table]:
 
 
 def to_html(
-    made: Report,
-    *,
-    index: str | None = None,
-    docs: str | None = None,
-    missing: str = "worst",
-    frame: Frame | None = None,
+    made: Report, *, index: str | None = None, docs: str | None = None, missing: str = "worst", frame: Frame | None = None
 ) -> str:
     """The page.
 

@@ -180,12 +180,7 @@ class SitePages:
         body = pages.template(FOLDER, template).render(**own, **helpers, **what)
         style, script = ((FOLDER / f"site.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
         return pages.page(
-            title,
-            Markup(body),
-            style=style,
-            script=script,
-            libraries=[pages.datatables()],
-            frame=self.frame(page, title),
+            title, Markup(body), style=style, script=script, libraries=[pages.datatables()], frame=self.frame(page, title)
         )
 
 

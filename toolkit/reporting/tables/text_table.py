@@ -171,13 +171,7 @@ def words(text: str) -> Cell:
 
 
 def score(
-    value: float | None,
-    mark: str = "",
-    *,
-    share: bool = True,
-    signed: bool = False,
-    decimals: int = DECIMALS,
-    suffix: str = "",
+    value: float | None, mark: str = "", *, share: bool = True, signed: bool = False, decimals: int = DECIMALS, suffix: str = ""
 ) -> Cell:
     """A score or a difference of two, to three decimals unless `--decimals` says otherwise; `-` where there is none.
 

@@ -238,11 +238,7 @@ def _registered() -> dict[str, Any]:
 
 
 def _vectors(
-    folder: str | Path | None,
-    system: str | None,
-    systems: Sequence[str | Path],
-    recipe: str | None,
-    how: dict[str, Any],
+    folder: str | Path | None, system: str | None, systems: Sequence[str | Path], recipe: str | None, how: dict[str, Any]
 ) -> StoredVectors | SystemVectors:
     if folder is not None:
         if system or recipe:

@@ -38,12 +38,7 @@ class Judged(NamedTuple):
 
 
 def judge_run(
-    runs: Run | Sequence[Run],
-    topics: TopicSet,
-    texts: Texts,
-    judge: Judge,
-    depth: int = 10,
-    executor: Executor | None = None,
+    runs: Run | Sequence[Run], topics: TopicSet, texts: Texts, judge: Judge, depth: int = 10, executor: Executor | None = None
 ) -> Judged:
     """Which perspectives the best `depth` documents of each question hold, as subtopic qrels.
 

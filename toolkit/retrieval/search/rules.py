@@ -19,8 +19,7 @@ from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.topics import Topic
 from toolkit.models.lucene.language_id import WORDS, script
-from toolkit.models.lucene.okapi import stop_words
-from toolkit.models.lucene.porter import stem
+from toolkit.models.lucene.okapi import stem, stop_words
 from toolkit.registry import FOLDER
 
 STEP = 0.001  # between the scores of documents that were put back

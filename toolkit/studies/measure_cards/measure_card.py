@@ -16,11 +16,7 @@ OVER = {
     "group": "the minimum over the instructions of a core query, in one mode",
     "aggregate": "a whole run, from the means of the related measures",
 }
-DIRECTION = {
-    "higher": "higher is better",
-    "lower": "lower is better",
-    "none": "no achievement: it says what could be reached",
-}
+DIRECTION = {"higher": "higher is better", "lower": "lower is better", "none": "no achievement: it says what could be reached"}
 NEEDS = {
     "gold": "gold documents, which are relevant in the base and in the instructed mode",
     "negatives": "instruction negatives, which are relevant in the base mode only",

@@ -103,13 +103,7 @@ def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: P
     reference = reference_of(spec.benchmark)
     checks = [] if spec.published else _registered(spec, paths)
     with _fresh_home(fresh):
-        job = search_job(
-            reference,
-            spec.index or None,
-            output=output,
-            tag=spec.run.get("tag"),
-            **call_of(spec.system),
-        )
+        job = search_job(reference, spec.index or None, output=output, tag=spec.run.get("tag"), **call_of(spec.system))
         checks += _indexes(spec, job)
         if any(check.what.endswith(" files") and check.outcome == FAIL for check in checks):
             return checks, []  # what a damaged index finds says nothing

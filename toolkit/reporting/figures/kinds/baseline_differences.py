@@ -109,11 +109,6 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     ]
 
 
-TIPS = (
-    ("_difference", "difference", "+.3f"),
-    ("_low", "95 % from", "+.3f"),
-    ("_high", "to", "+.3f"),
-    ("p", "p", ".2g"),
-)
+TIPS = (("_difference", "difference", "+.3f"), ("_low", "95 % from", "+.3f"), ("_high", "to", "+.3f"), ("p", "p", ".2g"))
 
 DIFFERENCES = plot("differences", applies, draw, drawn, most=MOST)

@@ -138,9 +138,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
         chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="control value:Q", color=looks["color"]),
         chart_of().mark_tick(thickness=2, size=11, color=GREY).encode(x="control value:Q"),
         chart.mark_point(filled=True, size=48).encode(
-            x="value:Q",
-            **looks,
-            tooltip=["run:N", "group:N", "control:N", *tips, between],
+            x="value:Q", **looks, tooltip=["run:N", "group:N", "control:N", *tips, between]
         ),
     ]
 

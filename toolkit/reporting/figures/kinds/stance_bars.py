@@ -26,12 +26,7 @@ from toolkit.reporting.figures.theme import (
 )
 from toolkit.reporting.report.model import ReportModel, RunFacts
 
-SHOWN = {
-    "SupportingOnly": "supporting only",
-    "OpposingOnly": "opposing only",
-    "Both": "both",
-    "Neither": "neither",
-}
+SHOWN = {"SupportingOnly": "supporting only", "OpposingOnly": "opposing only", "Both": "both", "Neither": "neither"}
 STANCE_COLOURS = ("#4B1D7A", "#A04A00", "#F2B84B", "#BDBDBD")  # dark, middle, bright, pale: in grey as well
 LABELLED = 0.07  # the smallest part of a bar that has room for its number
 
@@ -106,9 +101,7 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
         "query:N", title="the query is the question, or one of its perspectives", scale=forms, axis=alt.Axis(labelAngle=0)
     )
     base = only_leading(chart_of(rows), model).encode(
-        x=across,
-        y=alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)"),
-        opacity=focused(),
+        x=across, y=alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)"), opacity=focused()
     )
     line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=60)
     lines, points = lines_and_points(line, point, model, ["run:N", "query:N", "lean:Q"])

@@ -70,10 +70,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
                 chart.mark_point(filled=True, size=60).encode(
                     x="rank:Q",
                     **looks,
-                    tooltip=[
-                        "run:N",
-                        *(alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS),
-                    ],
+                    tooltip=["run:N", *(alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS)],
                 ),
                 width=min(240, WIDTH // len(columns(model))),
                 height=alt.Step(STEP),
@@ -83,11 +80,6 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     return alt.concat(*panels, columns=len(panels), spacing=14, usermeta=NAMES_ONCE)
 
 
-TIPS = (
-    ("score", "score", ".3f"),
-    ("rank", "rank", "d"),
-    ("low", "may be from", "d"),
-    ("high", "to", "d"),
-)
+TIPS = (("score", "score", ".3f"), ("rank", "rank", "d"), ("low", "may be from", "d"), ("high", "to", "d"))
 
 SYSTEM_RANKS = plot("system-ranks", applies, draw, drawn, most=MOST)

@@ -163,9 +163,7 @@ def _differences(chart: alt.LayerChart, model: ReportModel, names: list[str]) ->
             lost=f"datum.difference != 0 && !(datum.difference {sign} 0) ? 1 : 0",
         )
         .transform_window(
-            next="row_number()",
-            groupby=["run"],
-            sort=[alt.SortField("difference", order=order), alt.SortField("query")],
+            next="row_number()", groupby=["run"], sort=[alt.SortField("difference", order=order), alt.SortField("query")]
         )
         .transform_calculate(place="datum.next - 1")
     )
