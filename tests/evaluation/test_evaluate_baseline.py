@@ -262,11 +262,8 @@ def test_several_baselines_have_a_table_each_and_are_corrected_together(files):
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.split("against better")
     assert first.startswith("against base")
-    assert [line.split()[0] for line in second.splitlines() if line.startswith(("base", "better", "alike"))] == [
-        "better",
-        "base",
-        "alike",
-    ]
+    names = [line.split()[0] for line in second.splitlines() if line.startswith(("base", "better", "alike"))]
+    assert names == ["better", "alike", "base"]  # the baseline first
     assert done.stdout.count("over 3 runs x 1 number") == 1  # base and better are one pair; equal notes stand once
     tables = json.loads(command(files, *words, "--format", "json").stdout)["tables"]
     assert [table["title"] for table in tables] == ["against base", "against better"]
