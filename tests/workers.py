@@ -5,6 +5,7 @@ from collections import deque
 from functools import partial
 
 from toolkit import __version__
+from toolkit.core.system.progress import is_quiet, set_quiet
 from toolkit.engine.dispatch import Lost, Report
 from toolkit.engine.ray_engine import RayExecutor
 from toolkit.engine.worker import Failure, Settings, UnitWorker
@@ -42,7 +43,9 @@ class Here:
         theirs.__dict__ = work.__getstate__()
         if self.origins:
             theirs.origin = self.origins.popleft()
+        before = is_quiet()
         self.due.append(Report(worker, worker.load(theirs, self.settings)))
+        set_quiet(before)  # a worker makes its process quiet, and this one is the test's
         return worker
 
     def give(self, worker, files, number, digest):
