@@ -66,7 +66,7 @@ def search_job(
     """Search topics with one system or the fusion of several, and rerank what was found where a reranker is named.
 
     topics       a name or file, or several
-    system       a name, `python:module:factory` or an object with `encode`; several in a list
+    system       a name, `python:module:factory` or an object with `encode` or `retrieve`; several in a list
     fuse         how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
     instruction  what the topics' instructions become, see `toolkit.retrieval.instructions`
     rerank       a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;

@@ -34,7 +34,7 @@ class Retrieve(Step):
     """Search topics with one system.
 
     system        a name of the registry (`NAME+rules`: results filtered by rules behind it), a folder, a Hugging Face id,
-                  `python:module:factory`, or an object with `encode`
+                  `python:module:factory`, or an object with `encode` or `retrieve`
     index         a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
     hits          documents a query
     candidates    a run's file, or `candidates` for the benchmark's own: of each topic only these documents may be found

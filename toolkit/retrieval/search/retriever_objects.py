@@ -145,12 +145,8 @@ class Objects(Engine):
     def _id(self, each: Any, query: str) -> str:
         each = each[0] if isinstance(each, tuple | list) and each else each
         each = getattr(each, "node", each)  # LlamaIndex: a node with its score
-        named = [each, *(_at(each, name) for name in INNER)]
-        values = (
-            [each]
-            if isinstance(each, str)
-            else [_at(one, name) for name in IDS for one in named[:: -1 if name == IDS[0] else 1]]
-        )
+        places = [each, *(_at(each, name) for name in INNER)]
+        values = [each] if isinstance(each, str) else [_at(place, name) for name in IDS for place in places]
         found = next((value for value in values if value not in (None, "")), None)
         if isinstance(found, bool) or not isinstance(found, str | int):
             raise self._call.wrong(f"a {type(each).__name__} without an id, for {query!r}")
