@@ -34,7 +34,8 @@ def search(
     topics       a benchmark's name, a file, several of them, a DataFrame (query_id, query, instruction), {query_id: text}
     index        a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
     system       a name of the registry, a folder, a Hugging Face id, `python:module:factory`, or an object with `encode` (see
-                 `tandem.TextEncoder`) or `retrieve`; several with `fuse` (`rrf`, `rrf:k=60`, `minmax:0.3,0.7`); or steps, as in `Retrieve("bm25") >> Rerank(...)`
+                 `tandem.TextEncoder`) or `retrieve`; several with `fuse` (`rrf`, `rrf:k=60`, `minmax:0.3,0.7`);
+                 or steps, as in `Retrieve("bm25") >> Rerank(...)`
     hits         documents a query
     rerank       a reranker for the best `depth` (100) documents of each query
     instruction  `full`, `short`, `keywords`, `placebo` or `none`: what the topics' instructions become
