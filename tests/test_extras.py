@@ -15,6 +15,7 @@ pytestmark = pytest.mark.process
 # every module of the extras is not there; then one command after the other, each through its own shell
 ALONE = """
 import contextlib, importlib, io, json, sys
+import scipy.stats  # it asks a torch that is None for its tensors; where there is none it does not
 sys.modules.update(dict.fromkeys(json.loads(sys.argv[1])))
 from toolkit.shell import guard
 for name, *argv in json.loads(sys.argv[2]):

@@ -18,6 +18,7 @@ ANALYSES = ("order", "paraphrase", "overlap", "diversity", "dimensions", "covera
 # option -> commands in which the name means something else, and why
 OTHER = {
     "--all": {"regress run": "runs", "runs verify": "problems"},
+    "--baseline": {"evaluate": "may be repeated"},
     "--benchmark": {
         **dict.fromkeys(("report", "analyze dimensions", "cite"), "takes several"),
         **dict.fromkeys(("runs verify", "runs convert"), "what a file is compared with or translated by"),
@@ -37,6 +38,7 @@ OTHER = {
     },
     "--judge": {"analyze dimensions": "asked where rules give nothing"},
     "--kind": {"systems list": "a filter", "rerank": "rerankers alone"},
+    "--language": {"systems check": "of queries and texts"},
     "--output": {
         **dict.fromkeys(("encode", "experiment", "index", "reproduce"), "a folder"),
         **dict.fromkeys(("expand topics", "judge"), "topics, qrels"),

@@ -32,7 +32,7 @@ BY_COMMAND: dict[tuple[str, str], Complete] = {
     ("encode", "CORPUS"): completions.topics,
     ("index", "CORPUS"): completions.indexes,
     ("expand prompt", "S"): completions.systems,
-    ("systems check", "python:MODULE:FACTORY"): completions.systems,
+    ("systems check", "NAME"): completions.systems,
     ("analyze order", "RUN_INSTRUCTION_FIRST"): completions.runs,
     ("analyze order", "RUN_QUERY_FIRST"): completions.runs,
     ("analyze paraphrase", "PARAPHRASE_RUN"): completions.runs,

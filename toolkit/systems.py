@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     list_parser.add_argument("--paper", metavar="P", help="only those that a paper reports (infosearch, instructir, ...)")
     table_options(list_parser, numbers=False, tsv=True)
     show_parser = add("show", "show all that is known of one system", show)
-    check_parser = add("check", "ask a system for a few texts: does it do what a run takes for granted?", check)
+    check_parser = add("check", "check whether a system does what a run takes for granted", check)
     fetch_parser = add("fetch", "download a system's checkpoint, as its first use would", fetch)
     convert_parser = add("convert", "write a checkpoint as safetensors that keep the entry", convert)
     convert_parser.add_argument("--to", required=True, metavar="DIR", help="a new folder, which is a system itself")

@@ -119,7 +119,7 @@ def test_too_little_memory_is_on_the_page(monkeypatch, tmp_path):
 
     monkeypatch.setattr(local_checkpoints, "count_parameters", lambda folder: 7_000_000_000)
     monkeypatch.setattr(local_checkpoints, "free_memory", lambda device: 4e9)
-    spec = SimpleNamespace(name="tiny", checkpoint="tiny")
+    spec = SimpleNamespace(name="tiny", checkpoint="tiny", is_python=False)
     assert caught(lambda: local_checkpoints.check_memory(spec, tmp_path, "cpu", "fp32")) == shown("Out of memory")
 
 
