@@ -291,6 +291,17 @@ def test_yaml_and_json_are_read_in_one_place():
     assert loaders.search(reader.read_text(encoding="utf-8"))
 
 
+def test_systems_are_chosen_where_names_of_other_registries_are_known():
+    taken = [
+        module_of(path)
+        for path in SOURCES
+        for node in nodes(path)
+        if isinstance(node, ast.ImportFrom) and node.module == "toolkit.registry.choice"
+        if any(alias.name == "choose_system" for alias in node.names)
+    ]
+    assert taken == ["toolkit.models"]
+
+
 def test_no_file_has_a_name_that_says_nothing():
     """The name of a file says what is in it without its folder."""
     assert [str(path.relative_to(ROOT)) for path in SOURCES if path.stem in GENERIC and path not in DOORS] == []

@@ -119,7 +119,7 @@ def run_topics(args: argparse.Namespace) -> None:
 
 
 def run_prompt(args: argparse.Namespace) -> None:
-    from toolkit.registry import choose_system
+    from toolkit.models import choose_system
     from toolkit.retrieval.expand import load_expander
 
     spec = choose_system(args.system, files=args.systems, kind="expander")

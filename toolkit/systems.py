@@ -16,10 +16,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.system.terminal import width_of
 from toolkit.model_options import instruction_as_option, recipe_option, remote_code_option, systems_option, template_options
+from toolkit.models import choose_system
 from toolkit.options import docs_option, table_options, topics_option
 from toolkit.parsers import command, main, subcommands
 from toolkit.printing import note, write_lines, write_tables
@@ -101,7 +101,7 @@ def list_all(args: argparse.Namespace) -> None:
 def show(args: argparse.Namespace) -> None:
     from toolkit.models.systems.system_facts import overview
 
-    spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind)
+    spec = choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind)
     width = width_of(sys.stdout)
     write_lines(overview(spec, width) if width else overview(spec), exact=True)
 
@@ -128,7 +128,7 @@ def check(args: argparse.Namespace) -> int:
 def fetch(args: argparse.Namespace) -> None:
     from toolkit.models.checkpoints.local_checkpoints import fetch_system
 
-    spec = registry.choose_system(args.name, files=args.systems, kind=args.kind)
+    spec = choose_system(args.name, files=args.systems, kind=args.kind)
     for folder in fetch_system(spec, trust_remote_code=args.trust_remote_code):
         print(folder)
 
@@ -136,7 +136,7 @@ def fetch(args: argparse.Namespace) -> None:
 def convert(args: argparse.Namespace) -> None:
     from toolkit.models.checkpoints.local_checkpoints import convert_system
 
-    spec = registry.choose_system(args.name, files=args.systems, kind=args.kind)
+    spec = choose_system(args.name, files=args.systems, kind=args.kind)
     print(convert_system(spec, args.to))
 
 
@@ -146,7 +146,7 @@ def explain(args: argparse.Namespace) -> None:
     from toolkit.registry.system_kinds import loaded_by
 
     templates = {f"{name}_template": getattr(args, f"{name}_template") for name in ("query", "plain", "passage")}
-    spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind, **templates)
+    spec = choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind, **templates)
     spec = loaded_by(spec, None, args.instruction_as)
     topic_set = resolve_topics(args.topics)
     part, topics = _topics(topic_set, args.query)

@@ -41,8 +41,8 @@ def reranker(folder: Path) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+    from toolkit.models import choose_system
     from toolkit.models.checkpoints.local_checkpoints import locate
-    from toolkit.registry import choose_system
 
     source = locate(choose_system("all-minilm-l6-v2"))
     torch.manual_seed(0)

@@ -35,9 +35,9 @@ def compute(folder: Path) -> None:
     torch.set_num_threads(int(os.environ.get("THREADS", "1")))
     from toolkit.core.specs import SystemSpec
     from toolkit.core.templates import Input, doc_input
+    from toolkit.models import choose_system
     from toolkit.models.encoders import load_encoder
     from toolkit.models.rerankers import load_reranker
-    from toolkit.registry import choose_system
     from toolkit.retrieval.index import named_corpus
 
     spec = choose_system("all-minilm-l6-v2")

@@ -13,9 +13,9 @@ from toolkit.core.templates import Input, topic_input
 from toolkit.files.formats import read_run
 from toolkit.files.provenance import read_record
 from toolkit.jobs.search_jobs import rerank_job
+from toolkit.models import choose_system
 from toolkit.models.encoders import load_encoder
 from toolkit.models.servers import client
-from toolkit.registry import choose_system
 from toolkit.registry.apis import EmbeddingForm, apis
 from toolkit.registry.system_kinds import check_system, loaded_by
 from toolkit.retrieval.rerank import Rerank

@@ -10,8 +10,8 @@ from command import tandem
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
+from toolkit.models import choose_system
 from toolkit.models.rerankers import load_reranker
-from toolkit.registry import choose_system
 from toolkit.registry.system_kinds import loaded_by
 
 pytestmark = pytest.mark.model

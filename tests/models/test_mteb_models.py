@@ -12,7 +12,7 @@ import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
 from toolkit.datasets import resolve_topics
-from toolkit.registry.choice import choose_system
+from toolkit.models import choose_system
 
 absent = pytest.mark.skipif(find_spec("mteb") is None, reason="mteb is not installed")  # importing it takes seconds
 pytestmark = [pytest.mark.model, absent]

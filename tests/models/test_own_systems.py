@@ -15,6 +15,7 @@ from toolkit.core.templates import Input
 from toolkit.datasets import resolve_topics
 from toolkit.files.formats import read_run
 from toolkit.files.provenance import model_identity
+from toolkit.models import choose_system
 from toolkit.models.checkpoints.own_systems import load_own
 from toolkit.models.encoders import load_encoder
 from toolkit.models.llm import Request, load_llm
@@ -22,7 +23,6 @@ from toolkit.models.rerankers import load_reranker
 from toolkit.models.rerankers.base import Window
 from toolkit.models.rerankers.listwise_ranker import load_ranker
 from toolkit.models.systems.contract import check_system
-from toolkit.registry import choose_system
 from toolkit.registry.loader import read_entries
 from toolkit.retrieval.rerank.rerank_step import Rerank
 

@@ -12,9 +12,9 @@ from command import tandem
 
 from toolkit.core.templates import Input
 from toolkit.datasets import load
+from toolkit.models import choose_system
 from toolkit.models.judges import Pair, load_judge
 from toolkit.models.rerankers import load_reranker
-from toolkit.registry import choose_system
 
 pytestmark = [pytest.mark.slow, pytest.mark.model, pytest.mark.lucene]
 

@@ -13,11 +13,11 @@ from command import tandem
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.checkpoints.remote_code import code_of, option_with_code
 from toolkit.models.encoders import load_encoder
 from toolkit.models.rerankers import load_reranker
-from toolkit.registry import choose_system
 
 CODE = """
 from pathlib import Path

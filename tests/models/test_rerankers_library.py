@@ -6,11 +6,11 @@ import tiny
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models import choose_system
 from toolkit.models.rerankers import load_reranker
 from toolkit.models.rerankers.base import Window
 from toolkit.models.rerankers.library import RANK_ONLY
 from toolkit.models.rerankers.listwise_ranker import load_ranker
-from toolkit.registry import choose_system
 from toolkit.registry.apis import apis
 from toolkit.registry.system_kinds import kinds
 

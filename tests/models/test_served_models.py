@@ -9,12 +9,12 @@ from endpoint import Script, serving, vector, worth
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models import choose_system
 from toolkit.models.encoders import load_encoder
 from toolkit.models.llm import Request
 from toolkit.models.llm.client import load_llm
 from toolkit.models.rerankers import load_reranker
 from toolkit.models.servers import client
-from toolkit.registry import choose_system
 from toolkit.registry.apis import apis
 from toolkit.registry.system_kinds import check_system
 

@@ -15,10 +15,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.templates import Input
+from toolkit.models import choose_system
 from toolkit.models.checkpoints.conversion import PICKLES, convert_pickles, pickles_in, pickles_of, read_pickled
 from toolkit.models.checkpoints.local_checkpoints import check_usable, locate
 from toolkit.models.encoders import load_encoder
-from toolkit.registry import choose_system
 
 pytestmark = pytest.mark.model
 

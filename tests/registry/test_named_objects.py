@@ -13,8 +13,8 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import NamedSpec, SystemSpec
 from toolkit.core.system.python_names import importing
+from toolkit.models import choose_system
 from toolkit.models.checkpoints.own_systems import load_own
-from toolkit.registry import choose_system
 from toolkit.studies.regress import ours, users
 
 MODULE = """

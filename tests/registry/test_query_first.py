@@ -4,7 +4,7 @@ import pytest
 
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.registry import choose_system
+from toolkit.models import choose_system
 
 QUERY_FIRST = Topic(query_id="1", text="wind power [SEP] Written for experts.", query="wind power [SEP] Written for experts.")
 

@@ -5,7 +5,7 @@ import pytest
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec
-from toolkit.registry import choose_system
+from toolkit.models import choose_system
 
 INDEX = """\
 name: mine

@@ -7,7 +7,7 @@ import pytest
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.registry import choose_system
+from toolkit.models import choose_system
 
 MINE = """\
 - name: mine

@@ -6,7 +6,7 @@ from command import tandem
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.registry import choose_system
+from toolkit.models import choose_system
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from toolkit.engine import Executor
 from toolkit.files.store import lock_folder
 from toolkit.files.store.digests import file_sha256
 from toolkit.jobs.file_job import engine_of, opened
+from toolkit.models import choose_system
 from toolkit.models.judges.loading import SUPPORT
-from toolkit.registry.choice import choose_system
 
 NOT_RUN = "not run"
 

@@ -11,10 +11,11 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.python_names import importing
 from toolkit.core.templates import template_digest
 from toolkit.files.provenance.identity import model_identity
+from toolkit.models import choose_system
 from toolkit.models.judges import KIND, load_judge
 from toolkit.models.judges.judge import Settings
 from toolkit.models.llm import LLM, load_llm
-from toolkit.registry.choice import choose_system, known_systems
+from toolkit.registry.choice import known_systems
 from toolkit.registry.families import lineage
 from toolkit.registry.loader import did_you_mean
 from toolkit.registry.system_kinds import ANSWERING, parameters_as

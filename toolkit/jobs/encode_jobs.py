@@ -17,10 +17,10 @@ from toolkit.files.formats.vectors import read_vectors_record
 from toolkit.files.provenance import Output, command_line
 from toolkit.files.texts.documents import Corpus, Counts, is_empty, split_corpus
 from toolkit.jobs.file_job import Job
+from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.encoders import load_encoder
 from toolkit.models.lucene.jvm import check_installed
-from toolkit.registry import choose_system
 from toolkit.registry.system_kinds import loaded_by
 from toolkit.retrieval.encode import SHARD, asked_of, encode_corpus, estimate, shards, write_topics_vectors
 from toolkit.retrieval.index import build_dense_index, build_index, build_per_question, kind_for, named_corpus

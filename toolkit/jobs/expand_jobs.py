@@ -14,8 +14,8 @@ from toolkit.engine.answers import divide_answers
 from toolkit.files.formats import write_topics
 from toolkit.files.provenance import Output, Provenance, part, read_recorded, topics_digest, topics_facts
 from toolkit.jobs.file_job import Job, RunJob
+from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
-from toolkit.registry import choose_system
 from toolkit.retrieval.expand import ATTEMPTS, FORMS, Expander, expand_topics, is_given, load_expander, read_given, sizes
 from toolkit.retrieval.merge_lists import DEPTH, MergeLists, merge
 from toolkit.retrieval.steps import Results, Tools, given_run, given_topics

@@ -15,10 +15,10 @@ from toolkit.files.formats import write_qrels
 from toolkit.files.provenance import Output, Provenance, Recorded, topics_facts
 from toolkit.files.runs.conversion import each_of
 from toolkit.jobs.file_job import Job, Product
+from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.judges import STANCE, SUPPORT, Judge, Plan, load_judge, read_shots
 from toolkit.models.judges.loading import judge_prompt
-from toolkit.registry import choose_system
 from toolkit.retrieval.judge.agreement import RANDOM, read_labels
 from toolkit.retrieval.judge.corrected_measures import Corrected, check_labelled, correct, measures_within
 from toolkit.retrieval.judge.judging import Judged, Row, Stances, judge_run, pool, rows_of, sides_of, stances, write_stances

@@ -31,7 +31,7 @@ class PlannedRun:
     job     makes the job; of a reranker only once the run that it reranks is there
     before  the run that is reranked
     outdated  why the file is not what the job would make, empty where it is; of a run `why_outdated` says it
-    command   what makes it by hand; empty where nobody is told
+    command   what makes it by hand; empty where it is not shown
     """
 
     benchmark: str

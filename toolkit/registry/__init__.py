@@ -12,7 +12,6 @@ from typing import Any
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, MeasureSpec, RegressionSpec, SystemSpec
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import read_json, read_yaml
-from toolkit.registry.choice import choose_system as choose_system
 from toolkit.registry.loader import FOLDER, Unread, entries, look_up, refuse_taken, to_spec
 from toolkit.registry.loader import known_modes as known_modes
 from toolkit.registry.loader import modes_of as modes_of

@@ -5,9 +5,8 @@ import inspect
 import ipaddress
 import re
 import uuid
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,8 @@ SCHEMES = ("http://", "https://")
 PLACE = re.compile(r"localhost\b|\[|\d+\.\d+\.\d+\.\d+\b|[^/]+:\d+/")  # how an address begins, and no model's name
 LIBRARY = re.compile(r"rerankers:(?P<type>[^:/]+):(?P<model>.+)", re.DOTALL)
 OF_LIBRARY = "a model of the rerankers library that no entry knows"
-MTEB, MTEB_MODELS = (
-    "mteb:",
-    "toolkit.models.checkpoints.mteb_models",
-)  # models lie above the registry, which loads this one when asked
+# prefix of a name in somebody else's registry -> what makes the model of the rest of it, and the parameters of its system
+RESOLVERS: dict[str, Callable[[str], tuple[Any, dict[str, Any]]]] = {}
 UNLISTED = "a checkpoint that no entry knows"
 ENTRY = "system.yaml"  # in a folder with a checkpoint: its entry
 SERVED = "a model on a server that no entry knows"
@@ -82,8 +79,8 @@ def choose_system(
     if not isinstance(name, str | Path):
         return _checked(_of_object(name, known, kind), query_template, plain_template, passage_template)
     name = str(name)
-    if name.startswith(MTEB):
-        return _checked(_of_mteb(name, known, kind), query_template, plain_template, passage_template)
+    if resolver := next((prefix for prefix in RESOLVERS if name.startswith(prefix)), None):
+        return _checked(_resolved(name, resolver, known, kind), query_template, plain_template, passage_template)
     refuse_taken(name, (*unread, *broken))
     spec = _find(name, known, kind) or _of_library(name, known) or _on_server(name, known, kind or of_server)
     if spec is None:
@@ -145,13 +142,13 @@ def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec
     return ObjectSpec(**vars(spec) | {"revision": "-".join(filter(None, [source, identity]))}, instance=made)
 
 
-def _of_mteb(name: str, known: Container[str], kind: str | None) -> ObjectSpec:
-    """A model of MTEB's registry, which only its own package knows, as an object: of the kind that MTEB says."""
-    made, parameters = import_module(MTEB_MODELS).of_name(name.removeprefix(MTEB))
+def _resolved(name: str, prefix: str, known: Container[str], kind: str | None) -> ObjectSpec:
+    """A model of somebody else's registry, which only its own package knows, as an object: of the kind that it says."""
+    made, parameters = RESOLVERS[prefix](name.removeprefix(prefix))
     if kind not in (None, made.kind):
         raise ToolkitError(f"{name} is of kind {made.kind}, not {kind}", "leave --kind out")
     spec = replace(_of_object(made, known, made.kind), parameters=parameters, remote_code=made.has_code)
-    return replace(spec, name=_as_name(name), description="a model of MTEB's registry")
+    return replace(spec, name=_as_name(name), description=made.description)
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from itertools import pairwise
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.templates import without_instruction
 from toolkit.core.topics import Topic
 from toolkit.datasets import TopicSet
 from toolkit.registry import FOLDER
@@ -49,7 +50,7 @@ def with_instructions(topics: Sequence[Topic], how: str) -> list[Topic]:
 
 def without_instructions(topics: Iterable[Topic]) -> list[Topic]:
     """The topics with the core query alone in every mode, as if the benchmark had no instructions."""
-    return [replace(topic, text=topic.query or topic.text, instruction="", released="") for topic in topics]
+    return [without_instruction(topic) for topic in topics]
 
 
 def worded(topics: Sequence[Topic], name: str) -> list[Topic]:

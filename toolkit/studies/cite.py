@@ -13,7 +13,7 @@ from toolkit.core.specs import BenchmarkSpec, RegressionSpec, SystemSpec
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.datasets import find, is_benchmark_folder, load
 from toolkit.files.provenance import file_digest, part, read_record
-from toolkit.registry.choice import choose_system
+from toolkit.models import choose_system
 from toolkit.registry.loader import FOLDER
 
 DEVELOPERS = "The Tandem developers"

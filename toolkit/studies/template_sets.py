@@ -52,7 +52,7 @@ def template_table(given: Evaluation, variants: Sequence[Variant], measures: Seq
     variants  of every system the same templates; those with a control are shown, and enter no range
     """
     chosen = given.measure_set(measures, missing)
-    cores: dict[tuple[str, str], dict[Key, list[Cores]]] = {}
+    cores: dict[tuple[str, str, str], dict[Key, list[Cores]]] = {}  # by system, template and control
     for each in variants:
         tables = []
         for part in given.judgments.parts:
@@ -61,27 +61,27 @@ def template_table(given: Evaluation, variants: Sequence[Variant], measures: Seq
             tables.append((part, {key: Cores.of(pair.a, pair.cores) for key, pair in paired(own, own, part).items()}))
         numbers = numbers_of(tables, per_group=chosen.per_group)
         last = next(reversed(numbers))[0] if numbers else ""
-        cores[each.system, each.control or f"template {each.template}"] = {
-            key: groups for (group, key), groups in numbers.items() if group == last
-        }
+        of_last = {key: groups for (group, key), groups in numbers.items() if group == last}
+        cores[each.system, each.template, each.control] = of_last
     systems = list(dict.fromkeys(each.system for each in variants))
     controls = list(dict.fromkeys(each.control for each in variants if each.control))
     rows = []
     for key in dict.fromkeys(key for numbers in cores.values() for key in numbers):
-        by_system = {
-            system: {name: numbers[key] for (of, name), numbers in cores.items() if of == system and key in numbers}
-            for system in systems
-        }
+        by_system: dict[str, dict[str, list[Cores]]] = {system: {} for system in systems}
+        beside = dict[tuple[str, str], float]()
+        for (system, template, control), numbers in cores.items():
+            if control and key in numbers:
+                beside[system, control] = float(estimate(numbers[key]).mean)
+            elif key in numbers:
+                by_system[system][template] = numbers[key]
         shares = _first(key, by_system)
         for system, found in by_system.items():
-            templates = [groups for name, groups in found.items() if name.startswith("template ")]
-            if templates:
-                values = [float(estimate(groups).mean) for groups in templates]
-                bounds = crossed(templates).value_interval() or (None, None)
+            if found:
+                values = [float(estimate(groups).mean) for groups in found.values()]
+                bounds = crossed(list(found.values())).value_interval() or (None, None)
                 shown = [min(values), float(np.median(values)), max(values), float(np.mean(values)), *bounds]
-                beside = [float(estimate(found[name]).mean) if name in found else None for name in controls]
-                numbers = [None if value is None else Number(value) for value in (*shown, shares.get(system), *beside)]
-                rows.append((system, *key, len(templates), *numbers))
+                shown += [shares.get(system), *(beside.get((system, control)) for control in controls)]
+                rows.append((system, *key, len(found), *(None if value is None else Number(value) for value in shown)))
     labels = (Column("system", label=True), Column("measure", label=True), Column("mode"))
     return Table((*labels, *map(Column, HEADS), *map(Column, controls)), rows, NOTES)
 
@@ -91,8 +91,7 @@ def _first(key: Key, by_system: Mapping[str, Mapping[str, list[Cores]]]) -> dict
     spec = registry.measure(key[0])
     if len(by_system) < 2 or spec.direction == "none":
         return {}
-    names = set.intersection(*(set(found) for found in by_system.values()))
-    templates = [name for name in names if name.startswith("template ")]
+    templates = set.intersection(*(set(found) for found in by_system.values()))
     sign, shares = (-1 if spec.direction == "lower" else 1), dict.fromkeys(by_system, 0.0)
     for name in templates:
         values = {system: sign * float(estimate(found[name]).mean) for system, found in by_system.items()}
@@ -120,14 +119,13 @@ def movement_notes(given: Evaluation, variants: Sequence[Variant], missing: str)
         last = compared[0].changes[-1].group
         changes = [next(c for c in each.changes if (c.group, c.measure, c.mode) == (last, *number)) for each in compared]
         change = sorted(changes, key=lambda each: each.difference)[len(changes) // 2]
-        likeness = _likeness(bare, full[changes.index(change)], modes.of(INSTRUCTED, REVERSED))
-        gains = change.difference > 0 and change.p < SIGNIFICANT
-        if registry.measure(number[0]).direction == "lower":
-            gains = change.difference < 0 and change.p < SIGNIFICANT
-        if likeness < ALIKE and not gains:
+        alike = _likeness(bare, full[changes.index(change)], modes.of(INSTRUCTED, REVERSED))
+        sign = -1 if registry.measure(number[0]).direction == "lower" else 1
+        gains = sign * change.difference > 0 and change.p < SIGNIFICANT
+        if alike < ALIKE and not gains:
             between = f"({change.untested})" if np.isnan(change.low) else f"({change.low:+.4f} to {change.high:+.4f})"
             notes.append(
-                f"{system} moves much and gains nothing: RBO {likeness:.2f} to its ranking without instructions, "
+                f"{system} moves much and gains nothing: RBO {alike:.2f} to its ranking without instructions, "
                 f"{' '.join(filter(None, number))} {change.difference:+.4f} {between}"
             )
     return notes

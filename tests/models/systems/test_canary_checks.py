@@ -21,9 +21,10 @@ def words(text):
 
 def value(query, instruction, document):
     """Words that query and document share; those of an instruction that the document has lower it."""
-    asked, told, said = set(words(query)), set(words(instruction)), words(document)
-    shared = len(asked.intersection(said)) / len(asked)
-    return shared - 0.3 * len(told.intersection(said)) + 1e-4 * (zlib.crc32(f"{query}{instruction}{document}".encode()) % 97)
+    asked, ruled_out, held = set(words(query)), set(words(instruction)), words(document)
+    shared = len(asked.intersection(held)) / len(asked)
+    apart = 1e-4 * (zlib.crc32(f"{query}{instruction}{document}".encode()) % 97)
+    return shared - 0.3 * len(ruled_out.intersection(held)) + apart
 
 
 class Server:
@@ -110,7 +111,7 @@ def test_a_fault_is_named_by_its_row(checked, monkeypatch, fault):
     assert re.search(said, " ".join(seen for _, seen in table.values()))
 
 
-def test_another_models_scores_are_told_by_the_pinned_checkpoint(checked, tmp_path, monkeypatch):
+def test_another_models_scores_are_known_by_the_pinned_checkpoint(checked, tmp_path, monkeypatch):
     (tmp_path / "pinned_words.py").write_text(
         "from test_canary_checks import value\n"
         "class Words:\n"

@@ -15,6 +15,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.tables.aligned_table import shown
 from toolkit.core.templates import template_digest
 from toolkit.core.topics import Topic
+from toolkit.models import choose_system
 from toolkit.models.llm import load_prompt
 from toolkit.models.rerankers.listwise_ranker import ListwiseRanker
 from toolkit.models.systems import explain
@@ -102,7 +103,7 @@ def test_weights_follow_from_size_and_precision():
 
 def test_show_tells_all_with_its_recipes(folder):
     status, out, _ = tandem("show", "mine", "--systems", "my.yaml", cwd=folder)
-    shown = registry.choose_system("mine", files=[folder / "my.yaml"])
+    shown = choose_system("mine", files=[folder / "my.yaml"])
     assert status == 0
     assert out.splitlines() == [
         "mine: a model of mine",
@@ -149,7 +150,7 @@ def test_what_a_system_was_made_from_is_shown():
 
 def test_explain_shows_the_exact_string_in_every_mode(folder):
     status, out, err = tandem("explain", "mine", "--systems", "my.yaml", "--topics", "topics.jsonl", "--query", "7", cwd=folder)
-    digest = template_digest(registry.choose_system("mine", files=[folder / "my.yaml"]))
+    digest = template_digest(choose_system("mine", files=[folder / "my.yaml"]))
     assert (status, err) == (0, "")
     assert out.splitlines() == [
         "mine, as its model card says",
@@ -273,7 +274,7 @@ class Recorder:
 
 @pytest.mark.parametrize("recipe", [None, "infosearch"])
 def test_a_listwise_reranker_is_sent_what_is_explained(recipe):
-    chosen = registry.choose_system("rank-zephyr-7b", recipe=recipe)
+    chosen = choose_system("rank-zephyr-7b", recipe=recipe)
     topic = Topic("7-ins", "wind power [3] For experts.", query="wind power [3]", instruction="For experts.")
     docs = [Doc("a", "Title [1]", "Text\nof " + "many words " * 300), Doc("b", "", "Text [2].")]
     recorder = Recorder()

@@ -10,8 +10,8 @@ from tiny import sentence_modules, tiny_bert, tiny_spec
 
 from toolkit.core.documents import Doc
 from toolkit.core.topics import Topic
+from toolkit.models import choose_system
 from toolkit.models.systems import explain
-from toolkit.registry import choose_system
 
 pytestmark = pytest.mark.model
 

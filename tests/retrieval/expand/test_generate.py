@@ -7,8 +7,8 @@ from endpoint import Script, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
+from toolkit.models import choose_system
 from toolkit.models.llm import Answer
-from toolkit.registry import choose_system
 from toolkit.retrieval.expand import load_expander, read_answer
 
 TOPICS = [Topic(f"q{n}", f"Question {n}?") for n in range(4)]

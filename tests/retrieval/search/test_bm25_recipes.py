@@ -13,6 +13,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
+from toolkit.models import choose_system
 from toolkit.models.lucene.okapi import Okapi, stem, stop_words, words
 from toolkit.retrieval.search.lexical_engines import open_fields, search_okapi
 
@@ -158,7 +159,7 @@ def test_no_documents_and_odd_parameters_are_refused():
 @pytest.mark.lucene
 @pytest.mark.parametrize("recipe", ["", "infosearch", "instructir"])
 def test_an_entry_that_leaves_out_its_parameters_takes_those_of_its_kind(tmp_path, home, recipe):
-    spec = registry.choose_system("bm25", recipe=recipe)
+    spec = choose_system("bm25", recipe=recipe)
     path = tmp_path / "my.yaml"
     templates = json.dumps(spec.templates)
     path.write_text(f"{{name: bare, description: d, kind: {spec.kind}, templates: {templates}}}", encoding="utf-8")

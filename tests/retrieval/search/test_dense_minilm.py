@@ -8,8 +8,8 @@ import pytest
 
 from toolkit.files.formats import read_qrels, read_run, read_topics
 from toolkit.files.texts.documents import corpus_from_files
+from toolkit.models import choose_system
 from toolkit.models.encoders import load_encoder
-from toolkit.registry import choose_system
 from toolkit.retrieval.encode import encode_corpus
 from toolkit.retrieval.index import build_dense_index, verify_index
 from toolkit.retrieval.search.neural_engine import search_dense

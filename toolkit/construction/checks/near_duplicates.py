@@ -210,7 +210,7 @@ def _close(texts: Sequence[Text], least: float) -> Iterator[tuple[int, int, floa
     """Places of pairs of texts whose vectors have at least this cosine, and the cosine."""
     if not 0 < least <= 1:
         raise ToolkitError(f"a cosine of {least:g} for near-duplicates", "above 0, at most 1")
-    from toolkit.registry import choose_system
+    from toolkit.models import choose_system
     from toolkit.retrieval.diversify.embeddings import SystemVectors, Wanted
 
     ids = [str(place) for place in range(len(texts))]

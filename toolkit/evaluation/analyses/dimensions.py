@@ -80,8 +80,8 @@ def asked_of(judge: str, systems: Sequence[str] = (), **how: Any) -> Holds:
 
     Raises ToolkitError for what is no judge, and where nothing could be asked.
     """
+    from toolkit.models import choose_system
     from toolkit.models.judges import Pair, load_judge
-    from toolkit.registry import choose_system
 
     model = load_judge(choose_system(judge, files=systems), **{name: value for name, value in how.items() if value is not None})
     model.check()

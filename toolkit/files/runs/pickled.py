@@ -123,9 +123,9 @@ class _Unpickler(pickle._Unpickler):
             self.refuse()
 
     def settle(self) -> None:
-        """What a kind of texts is told of itself, its order of bytes: little-endian, or it is refused."""
-        told = self.stack.pop()
-        if type(self.stack[-1]) is not _Name or type(told) is not tuple or told[1:2] != ("<",):
+        """The state of a type of texts, its byte order: little-endian, or it is refused."""
+        state = self.stack.pop()
+        if type(self.stack[-1]) is not _Name or type(state) is not tuple or state[1:2] != ("<",):
             self.refuse()
 
     def persistent_load(self, pid: object) -> None:

@@ -27,7 +27,7 @@ class MtebModel:
     has_code  whether its entry asks for the code of its repository; trusted: whether that may be run
     """
 
-    trusted = False
+    description, trusted = "a model of MTEB's registry", False
 
     def __init__(self, meta: ModelMeta):
         self.meta, self._model = meta, None

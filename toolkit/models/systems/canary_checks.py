@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,27 +34,9 @@ CANARIES = FOLDER / "canaries.yaml"
 RELEVANCE, INSTRUCTIONS = ("query", "relevant", "irrelevant"), ("query", "instruction", "excluded", "kept")
 LENGTHS = (20, 100, 400, 1600)  # words before the one sentence that tells two texts apart
 READ = 100  # words that any system of texts should read
-FILLER = [
-    "the",
-    "weather",
-    "in",
-    "the",
-    "valley",
-    "stayed",
-    "calm",
-    "and",
-    "the",
-    "boats",
-    "lay",
-    "still",
-    "on",
-    "the",
-    "water",
-]
+FILLER = "the weather in the valley stayed calm and the boats lay still on the water"
 RIGHT = 0.8  # share of the pairs whose order has to be right
-CLOSE = (
-    1e-3  # by which a score may differ beside others, as a share of the scores' spread: batches are added up in other orders
-)
+CLOSE = 1e-3  # by which a score may differ beside others, of the scores' spread: batches are added up in other orders
 ALIKE = 0.98  # least rank correlation with the pinned checkpoint
 ASKING = {"retries": 1, "timeout": 60.0}
 Pairs = Sequence[tuple[Topic, str]]
@@ -108,23 +91,27 @@ def canary_checks(spec: SystemSpec, texts: Canaries, *, like: SystemSpec | None 
     Answers are not taken from a cache and none are kept. ToolkitError for a kind that reads no texts here.
     """
     if spec.kind in ("judge", "expander"):
-        yield from _stepwise(spec.kind, _answers(spec, texts, loading))
+        yield from stepwise(spec.kind, _answers(spec, texts, loading))
         return
     if spec.kind not in (*LOADERS, *KINDS, "listwise"):
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}: no model is asked", "systems with a model can be checked")
     with temporary_folder(Path(tempfile.gettempdir()), "tandem-check-") as folder:
         score = scorer(spec, folder, **loading)
         steps = _scores(spec, score, texts)
-        yield from _stepwise("score", steps)
+        yield from stepwise("score", steps)
         if like is not None:
-            yield from _stepwise("like", _parity(score, scorer(like, folder), like.name, texts))
+            yield from stepwise("like", _parity(score, scorer(like, folder), like.name, texts))
 
 
-def _stepwise(method: str, steps: Iterator[tuple[str, str, str] | str]) -> Iterator[Check]:
-    """By turns what is tried next, and (problem, what was seen) of it; the first error ends it."""
+def stepwise(method: str, steps: Iterator[Any]) -> Iterator[Check]:
+    """A check of each thing that is tried; the first error ends them.
+
+    steps  by turns what is tried next, and what is wrong with it (empty where nothing is) or (problem, what was seen)
+    """
     for what in steps:
         try:
-            problem, seen = next(steps)
+            found = next(steps)
+            problem, seen = (found, "") if isinstance(found, str) else found
         except ToolkitError as error:
             problem, seen = f"{error.message} ({error.hint})" if error.hint else error.message, ""
         yield Check(method, what, problem, seen)
@@ -192,7 +179,7 @@ def _topic(query: str, instruction: str = "") -> Topic:
 
 
 def _scores(spec: SystemSpec, score: Callable[[Pairs], np.ndarray], texts: Canaries) -> Iterator[Any]:
-    """See `_stepwise`."""
+    """What was tried and found, see `stepwise`."""
     listwise = spec.kind == "listwise" or is_rank_only(spec)
     pairs = [(_topic(row["query"]), row[name]) for row in texts.relevance for name in ("relevant", "irrelevant")]
     yield f"{len(pairs)} texts: a finite score each, not all the same"
@@ -233,12 +220,12 @@ def _beside(score: Callable[[Pairs], np.ndarray], pairs: Pairs) -> tuple[str, st
 
 
 def _instructed(spec: SystemSpec, score: Callable[[Pairs], np.ndarray], texts: Canaries, listwise: bool) -> tuple[str, str]:
-    plain, told = (
+    plain, instructed = (
         np.array([score([(_topic(row["query"], said), row[name]) for name in ("excluded", "kept")]) for row, said in asked])
         for asked in ([(row, "") for row in texts.instructions], [(row, row["instruction"]) for row in texts.instructions])
     )
-    moved, total = int((plain != told).any(axis=1).sum()), len(texts.instructions)
-    lower = int((np.diff(told)[:, 0] > np.diff(plain)[:, 0]).sum())
+    moved, total = int((plain != instructed).any(axis=1).sum()), len(texts.instructions)
+    lower = int((np.diff(instructed)[:, 0] > np.diff(plain)[:, 0]).sum())
     how = instruction_facts(spec).get("instruction as", "text")
     seen = f"{lower} of {total} as asked, {moved} move at all (instruction in the {how})"
     if listwise:  # two texts may stay in their order although the instruction was read
@@ -251,7 +238,7 @@ def _instructed(spec: SystemSpec, score: Callable[[Pairs], np.ndarray], texts: C
 def _length_read(score: Callable[[Pairs], np.ndarray], row: Mapping[str, str]) -> tuple[str, str]:
     topic, read = _topic(row["query"]), 0
     for words in LENGTHS:
-        before = " ".join(FILLER[place % len(FILLER)] for place in range(words))
+        before = " ".join(islice(cycle(FILLER.split()), words))
         try:
             one, other = score([(topic, f"{before}. {row[name]}") for name in ("relevant", "irrelevant")])
         except ToolkitError as error:
@@ -266,7 +253,7 @@ def _length_read(score: Callable[[Pairs], np.ndarray], row: Mapping[str, str]) -
 def _parity(
     score: Callable[[Pairs], np.ndarray], pinned: Callable[[Pairs], np.ndarray], name: str, texts: Canaries
 ) -> Iterator[Any]:
-    """See `_stepwise`."""
+    """What was tried and found, see `stepwise`."""
     from scipy.stats import spearmanr
 
     topics = [_topic(row["query"]) for row in texts.relevance]
@@ -279,7 +266,7 @@ def _parity(
 
 
 def _answers(spec: SystemSpec, texts: Canaries, loading: Mapping[str, Any]) -> Iterator[Any]:
-    """Of a language model or classifier that judges, and of one that writes; see `_stepwise`."""
+    """Of a language model or classifier that judges, and of one that writes; see `stepwise`."""
     how = {**loading, **(ASKING if spec.loader == "endpoint" else {})}
     with temporary_folder(Path(tempfile.gettempdir()), "tandem-check-") as folder:
         if spec.kind == "expander":

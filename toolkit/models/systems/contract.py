@@ -11,14 +11,14 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.progress import say
 from toolkit.core.system.python_names import CALLED
 from toolkit.core.templates import Input
+from toolkit.models import choose_system
 from toolkit.models.checkpoints.own_systems import Called, OwnChatModel, OwnRanker, make_own, methods_of
 from toolkit.models.encoders import load_encoder
 from toolkit.models.encoders.base import SIDES
 from toolkit.models.llm.messages import Request
 from toolkit.models.rerankers import load_reranker
 from toolkit.models.rerankers.base import Window
-from toolkit.models.systems.canary_checks import Canaries, Check, canaries, canary_checks
-from toolkit.registry.choice import choose_system
+from toolkit.models.systems.canary_checks import Canaries, Check, canaries, canary_checks, stepwise
 from toolkit.registry.system_kinds import loaded_by
 
 TEXTS = (
@@ -49,7 +49,7 @@ def check_system(
     texts   what is asked, see `canary_checks.canaries`; of an object of Python only where they are given
     like    the system whose scores these should be
     loader, instruction_as  of a model on a server, see `registry.system_kinds.loaded_by`
-    how     what `registry.choose_system` takes
+    how     what `models.choose_system` takes
 
     Raises ToolkitError for what cannot be made, and for a system without a model.
     """
@@ -66,19 +66,10 @@ def check_system(
     checks: list[Check] = []
     for name in methods:
         as_kind = replace(spec, kind=KINDS[name], parameters={})
-        checks += _tried(name, CHECKS[name](as_kind, trust_remote_code))
+        checks += stepwise(name, CHECKS[name](as_kind, trust_remote_code))
         if texts and name in SCORING and not any(check.problem for check in checks if check.method == name):
             checks += (each._replace(method=name) for each in canary_checks(as_kind, texts, like=pinned, **trust))
     return checks
-
-
-def _tried(method: str, steps: Iterator[str]) -> Iterator[Check]:
-    """Each thing that `steps` tries with what it found, see `_encode`; the first error of a method ends it."""
-    for what in steps:
-        try:
-            yield Check(method, what, next(steps))
-        except ToolkitError as error:
-            yield Check(method, what, error.message)
 
 
 def _encode(spec: SystemSpec, trust: bool) -> Iterator[str]:

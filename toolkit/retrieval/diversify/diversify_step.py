@@ -20,7 +20,7 @@ from toolkit.core.topics import check_among
 from toolkit.datasets import TopicSet
 from toolkit.metrics.families.join import positions
 from toolkit.metrics.families.perspectives import mrecall
-from toolkit.registry import choose_system
+from toolkit.models import choose_system
 from toolkit.registry.loader import FOLDER, did_you_mean
 from toolkit.retrieval.diversify.embeddings import (
     DEFAULT_RECIPE,

@@ -14,6 +14,7 @@ from toolkit.engine import LocalExecutor, refuse_object
 from toolkit.engine.answers import divide_answers
 from toolkit.files.provenance import model_identity
 from toolkit.files.store.keyed_cache import key_of
+from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.llm import chosen_prompt, load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
@@ -23,7 +24,6 @@ from toolkit.models.rerankers.listwise_ranker import DEFAULT_PROMPT, load_ranker
 from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED
 from toolkit.registry.apis import DEFAULT
-from toolkit.registry.choice import choose_system
 from toolkit.registry.system_kinds import instruction_facts, loaded_by, parameters_as
 from toolkit.retrieval.rerank.candidates import Part, check_queries, check_repeats, count_tied, wanted_ids
 from toolkit.retrieval.rerank.listwise import plan_listwise, rerank_listwise

@@ -13,7 +13,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.python_names import is_dry
 from toolkit.core.templates import template_digest
 from toolkit.files.provenance import model_identity
-from toolkit.registry.choice import choose_system
+from toolkit.models import choose_system
 from toolkit.registry.loader import did_you_mean
 from toolkit.registry.system_kinds import TEXT, check_system, instruction_facts, instruction_field, kinds, loaded_by
 
@@ -73,11 +73,11 @@ def choose(
 ) -> Chosen:
     """The system of a name, as it is to be used. ToolkitError for an unknown one, and for parameters without meaning.
 
-    system     a name, or an object of Python, see `registry.choice.choose_system`
+    system     a name, or an object of Python, see `models.choose_system`
     given      parameters; those that are None are not given
     precision  of a model
     loader     `endpoint` for a server, in place of the entry's; `instruction_as` as of `registry.system_kinds.loaded_by`
-    how        what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`
+    how        what `models.choose_system` takes: `files`, `recipe`, `query_template`
     """
     plain = _plain(system)
     if plain == "":

@@ -50,7 +50,7 @@ class Objects(Engine):
         return Source(name, f"{self.chosen.tag}, which finds documents by itself", lambda threads: self._opened(name, group))
 
     def _opened(self, name: str, group: str) -> Index:
-        """What the answers are held against: the ids of the benchmark's documents, where there are some."""
+        """What the answers are compared with: the ids of the benchmark's documents, where there are some."""
         if self._benchmark is None:
             return Index(name, Path(), None, None, CORPUS)
         content, self._ids[name] = ContentDigest(), set()

@@ -19,7 +19,7 @@ from toolkit.files.store.wheels import PYPI
 from toolkit.files.texts.lines import read_bytes
 from toolkit.jobs import RunJob
 from toolkit.jobs.planned_runs import differing_steps
-from toolkit.registry.choice import choose_system
+from toolkit.models import choose_system
 from toolkit.registry.system_kinds import kinds
 
 DETERMINISTIC = ("bm25", "bm25-fields")  # kinds of systems whose runs are the same bytes on every machine

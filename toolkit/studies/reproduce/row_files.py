@@ -17,6 +17,7 @@ from toolkit.files.formats import write_run
 from toolkit.files.formats.indexes import made_with, read_index_record
 from toolkit.files.provenance import file_digest, topics_digest
 from toolkit.jobs.planned_runs import PlannedRun, shell_command, why_unlike
+from toolkit.models import choose_system
 from toolkit.registry.published.paper_tables import cells, is_of
 from toolkit.retrieval.index.index_types import LUCENE
 from toolkit.retrieval.steps import given_topics
@@ -186,7 +187,7 @@ class RowFiles:
             record = read_index_record(folder) if folder.is_dir() else None
             if record is None:
                 return "not there yet"
-            chosen = registry.choose_system(system, recipe=row.recipe or None)
+            chosen = choose_system(system, recipe=row.recipe or None)
             return "" if made_with(record, chosen) else "made with another revision, recipe or template"
 
         def job() -> Job:
