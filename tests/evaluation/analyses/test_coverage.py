@@ -102,3 +102,8 @@ def test_command_prints_a_table_or_rows():
     done = tandem(*command, "--format", "json", "--by-query", cwd=GOLDEN)
     rows = json.loads(done.stdout)["rows"]
     assert [row["value"] for row in rows if row["query_id"] == "C02"] == [None, 0, 61, 1, 1]
+
+
+def test_a_run_given_twice_is_refused(judged, runs):
+    with pytest.raises(ToolkitError, match=r"run\.a\.trec is given twice"):
+        coverage([runs[0], runs[0]], judged)

@@ -62,9 +62,13 @@ def tables(
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
-    """What to call runs: their tags; where two have one, the files."""
-    tags = [run.tag or run.source for run in runs]
-    return tags if len(set(tags)) == len(tags) else [run.source for run in runs]
+    """What to call runs: their tags; where two have one, the files. ToolkitError for two that have both in common."""
+    tags, sources = [run.tag or run.source for run in runs], [run.source for run in runs]
+    if len(set(tags)) == len(tags):
+        return tags
+    if twice := [source for source in dict.fromkeys(sources) if sources.count(source) > 1]:
+        raise ToolkitError(f"{twice[0] or 'a run'} is given twice", "name each file once; runs in memory need tags of their own")
+    return sources
 
 
 def check_perspectives(qrels: Qrels) -> None:
