@@ -67,7 +67,7 @@ def run_names(runs: Sequence[Run]) -> list[str]:
     if len(set(tags)) == len(tags):
         return tags
     if twice := [source for source in dict.fromkeys(sources) if sources.count(source) > 1]:
-        raise ToolkitError(f"{twice[0] or 'a run'} is given twice", "name each file once; runs in memory need tags of their own")
+        raise ToolkitError(f"{twice[0] or 'a run'} is given twice", "name each file once; runs in memory have tags")
     return sources
 
 

@@ -90,12 +90,13 @@ def canary_checks(spec: SystemSpec, texts: Canaries, *, like: SystemSpec | None 
 
     Answers are not taken from a cache and none are kept. ToolkitError for a kind that reads no texts here.
     """
-    if spec.kind in ("judge", "expander"):
-        yield from stepwise(spec.kind, _answers(spec, texts, loading))
-        return
-    if spec.kind not in (*LOADERS, *KINDS, "listwise"):
+    answers = spec.kind in ("judge", "expander")
+    if not answers and spec.kind not in (*LOADERS, *KINDS, "listwise"):
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}: no model is asked", "systems with a model can be checked")
     with temporary_folder(Path(tempfile.gettempdir()), "tandem-check-") as folder:
+        if answers:
+            yield from stepwise(spec.kind, _answers(spec, texts, folder, loading))
+            return
         score = scorer(spec, folder, **loading)
         steps = _scores(spec, score, texts)
         yield from stepwise("score", steps)
@@ -265,29 +266,28 @@ def _parity(
     yield ("" if correlation >= ALIKE else seen, seen)
 
 
-def _answers(spec: SystemSpec, texts: Canaries, loading: Mapping[str, Any]) -> Iterator[Any]:
+def _answers(spec: SystemSpec, texts: Canaries, folder: Path, loading: Mapping[str, Any]) -> Iterator[Any]:
     """Of a language model or classifier that judges, and of one that writes; see `stepwise`."""
     how = {**loading, **(ASKING if spec.loader == "endpoint" else {})}
-    with temporary_folder(Path(tempfile.gettempdir()), "tandem-check-") as folder:
-        if spec.kind == "expander":
-            request = Request([{"role": "user", "content": f"In one sentence: {texts.relevance[0]['query']}?"}], {})
-            yield "a question is answered"
-            said = [load_llm(spec, cache=folder / f"{n}.sqlite", **how).complete([request])[0].text for n in range(2)]
-            yield ("" if said[0] else "it says nothing", said[0][:60])
-            yield "the same again"
-            yield ("" if said[0] == said[1] else "another answer the second time: only cached answers repeat", "")
-            return
-        from toolkit.models.judges import Pair, load_judge
-
-        rows = [row for row in texts.relevance if row.get("statement")]
-        pairs = [Pair(row[name], row["statement"]) for row in rows for name in ("relevant", "irrelevant")]
-        yield f"{len(pairs)} documents: yes or no of each"
-        first, again = (load_judge(spec, cache=folder / f"{n}.sqlite", **how).judge(pairs) for n in range(2))
-        unanswered = sum(verdict.holds is None for verdict in first)
-        yield (f"{unanswered} have no answer: {first[0].said}" if unanswered else "", "")
-        yield "yes where the statement is held, no where it is not"
-        right = sum(verdict.holds is (place % 2 == 0) for place, verdict in enumerate(first))
-        yield (f"{right} of {len(pairs)}" if right < RIGHT * len(pairs) else "", f"{right} of {len(pairs)}")
+    if spec.kind == "expander":
+        request = Request([{"role": "user", "content": f"In one sentence: {texts.relevance[0]['query']}?"}], {})
+        yield "a question is answered"
+        said = [load_llm(spec, cache=folder / f"{n}.sqlite", **how).complete([request])[0].text for n in range(2)]
+        yield ("" if said[0] else "it says nothing", said[0][:60])
         yield "the same again"
-        other = sum(one.holds != two.holds for one, two in zip(first, again, strict=True))
-        yield (f"{other} of {len(pairs)} answers are others the second time" if other else "", "")
+        yield ("" if said[0] == said[1] else "another answer the second time: only cached answers repeat", "")
+        return
+    from toolkit.models.judges import Pair, load_judge
+
+    rows = [row for row in texts.relevance if row.get("statement")]
+    pairs = [Pair(row[name], row["statement"]) for row in rows for name in ("relevant", "irrelevant")]
+    yield f"{len(pairs)} documents: yes or no of each"
+    first, again = (load_judge(spec, cache=folder / f"{n}.sqlite", **how).judge(pairs) for n in range(2))
+    unanswered = sum(verdict.holds is None for verdict in first)
+    yield (f"{unanswered} have no answer: {first[0].said}" if unanswered else "", "")
+    yield "yes where the statement is held, no where it is not"
+    right = sum(verdict.holds is (place % 2 == 0) for place, verdict in enumerate(first))
+    yield (f"{right} of {len(pairs)}" if right < RIGHT * len(pairs) else "", f"{right} of {len(pairs)}")
+    yield "the same again"
+    other = sum(one.holds != two.holds for one, two in zip(first, again, strict=True))
+    yield (f"{other} of {len(pairs)} answers are others the second time" if other else "", "")
