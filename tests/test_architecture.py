@@ -302,6 +302,19 @@ def test_systems_are_chosen_where_names_of_other_registries_are_known():
     assert taken == ["toolkit.models"]
 
 
+def test_files_that_the_docs_of_the_architecture_name_are_there():
+    known = {str(path.relative_to(ROOT)) for path in ROOT.glob("[a-z]*/**/*") if "__pycache__" not in path.parts}
+    known |= {"toolkit/shipped"}  # in a wheel alone
+    pages = [ROOT / "docs" / "architecture.md", *(ROOT / "docs" / "decisions").glob("*.md")]
+    named = {
+        (page.name, name)
+        for page in pages
+        for name in re.findall(r"`([\w./-]+\.(?:py|yaml)|[\w-]+(?:/[\w-]+)+/?)`", page.read_text("utf-8"))
+    }
+    ends = {path[place:] for path in known for place in (0, *(match.end() for match in re.finditer("/", path)))}
+    assert sorted((page, name) for page, name in named if name.rstrip("/") not in ends) == []
+
+
 def test_no_file_has_a_name_that_says_nothing():
     """The name of a file says what is in it without its folder."""
     assert [str(path.relative_to(ROOT)) for path in SOURCES if path.stem in GENERIC and path not in DOORS] == []
