@@ -79,8 +79,8 @@ def choose_system(
     if not isinstance(name, str | Path):
         return _checked(_of_object(name, known, kind), query_template, plain_template, passage_template)
     name = str(name)
-    if resolver := next((prefix for prefix in RESOLVERS if name.startswith(prefix)), None):
-        return _checked(_resolved(name, resolver, known, kind), query_template, plain_template, passage_template)
+    if prefix := next(filter(name.startswith, RESOLVERS), None):
+        return _checked(_resolved(name, prefix, known, kind), query_template, plain_template, passage_template)
     refuse_taken(name, (*unread, *broken))
     spec = _find(name, known, kind) or _of_library(name, known) or _on_server(name, known, kind or of_server)
     if spec is None:

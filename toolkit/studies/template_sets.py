@@ -68,7 +68,7 @@ def template_table(given: Evaluation, variants: Sequence[Variant], measures: Seq
     rows = []
     for key in dict.fromkeys(key for numbers in cores.values() for key in numbers):
         by_system: dict[str, dict[str, list[Cores]]] = {system: {} for system in systems}
-        beside = dict[tuple[str, str], float]()
+        beside: dict[tuple[str, str], float] = {}
         for (system, template, control), numbers in cores.items():
             if control and key in numbers:
                 beside[system, control] = float(estimate(numbers[key]).mean)
