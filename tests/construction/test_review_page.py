@@ -195,6 +195,7 @@ def test_progress_is_there_when_the_page_is_opened_again(kettles, browser):
     begin(browser, path, "Ada")
     press(browser, "1", "1", "n", "2")
     browser.get(path.as_uri())
+    wait(browser, lambda: browser.find_element("id", "name").get_attribute("value") == "Ada")
     press(browser, Keys.ENTER)
     wait(browser, lambda: text_of(browser, "about"))
     assert text_of(browser, "about") == "Ada: 1 of 3 items answered"

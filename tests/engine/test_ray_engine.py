@@ -115,7 +115,7 @@ def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(pla
     assert verify_vectors(place / "two") == []
     assert not os.path.exists(session), "what Ray wrote is removed"
     assert not list(place.glob(".*.units"))
-    assert not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    await_(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in below))
 
 
 @pytest.mark.process

@@ -117,16 +117,19 @@ def features(texts: Sequence[str]) -> Features:
     matrices, names = [], []
     for form, (vectorizer, given) in kinds.items():
         try:
-            matrices.append(vectorizer.fit_transform(given))
+            found = vectorizer.fit_transform(given)
         except ValueError:  # no n-gram is in two texts
             continue
-        names += [form.format(term) for term in vectorizer.get_feature_names_out()]
+        # of n-grams that are as frequent the first by alphabet: scikit-learn's max_features takes what the processor's sort does
+        kept = np.sort(np.argsort(-np.asarray(found.sum(axis=0)).ravel(), kind="stable")[:TERMS])
+        matrices.append(found[:, kept])
+        names += [form.format(term) for term in vectorizer.get_feature_names_out()[kept]]
     counts = np.array([[count(text) for count in COUNTS.values()] for text in texts], float).reshape(-1, len(COUNTS))
     terms = hstack(matrices, format="csr") if matrices else csr_matrix((len(texts), 0))
     return Features(counts, terms, names)
 
 
-_COMMON = {"binary": True, "min_df": 2, "max_features": TERMS, "lowercase": True, "dtype": np.float64}
+_COMMON = {"binary": True, "min_df": 2, "lowercase": True, "dtype": np.float64}
 
 
 def _first_word(text: str) -> str:
