@@ -172,34 +172,46 @@ def order(run, query, above, below, ties):
     return (difference > 0) - (difference < 0)
 
 
-def following_of_run(run, qrels, ties):
-    values = {}
-    for base in bases(qrels):
-        gold, negatives = split(qrels, base)
-        if gold and negatives:
-            contests = [
-                (order(run, f"{base}-ins", g, n, ties) - order(run, f"{base}-rev", g, n, ties)) / 2
-                for g in gold
-                for n in negatives
-            ]
-            values[base] = -1.0 if lacks(run, base, ("ori", "ins", "rev")) else mean(contests)
-    return values
-
-
-def following_parts_of_run(run, qrels, ties):
-    """The query with its mode -> selection, rise of gold documents, rise of negatives, shift."""
+def selection_of_run(run, qrels, ties):
+    """The query with its mode -> the share of pairs that change their order as the mode wants, less the others."""
     values = {}
     for base in bases(qrels):
         gold, negatives = split(qrels, base)
         for mode, wanted in (("ins", 1), ("rev", -1)):
-            if gold and negatives and not lacks(run, base, ("ori", mode)):
+            if gold and negatives:
                 old, new = f"{base}-ori", f"{base}-{mode}"
-                selection = mean(
+                changes = [
                     wanted * (order(run, new, g, n, ties) - order(run, old, g, n, ties)) / 2 for g in gold for n in negatives
-                )
-                of_gold, of_negatives = (
-                    mean(math.log2((1 + rank(run, old, doc, ties)) / (1 + rank(run, new, doc, ties))) for doc in docs)
-                    for docs in (gold, negatives)
-                )
-                values[new] = (selection, of_gold, of_negatives, (of_gold + of_negatives) / 2)
+                ]
+                values[new] = -1.0 if lacks(run, base, ("ori", mode)) else mean(changes)
+    return values
+
+
+def irs_of_run(run, qrels, documents, ties):
+    """The query with its mode -> IRS; in the reversed mode the negatives are asked for."""
+
+    def gain(ranks, docs):
+        return sum(1 / math.log2(ranks.get(doc, documents + 1) + 1) for doc in docs)
+
+    values = {}
+    for base in bases(qrels):
+        gold, negatives = split(qrels, base)
+        old, *new = (
+            {doc: place for place, doc in enumerate(ranking(run.get(f"{base}-{mode}", {}), ties), 1)} for mode in ("ori", "ins", "rev")
+        )
+        for mode, ranks in zip(("ins", "rev"), new, strict=True):
+            asked, out = (gold, negatives) if mode == "ins" else (negatives, gold)
+
+            def moved(after, asked=asked, out=out):
+                return (gain(after, asked) - gain(old, asked)) - (gain(after, out) - gain(old, out))
+
+            def ends(first, last):
+                return {doc: place for place, doc in enumerate(first, 1)} | {
+                    doc: documents - place for place, doc in enumerate(reversed(last))
+                }
+
+            whole = moved(ranks)
+            divisor = moved(ends(asked, out)) if whole >= 0 else abs(moved(ends(out, asked)))
+            value = whole / divisor if divisor else 0.0
+            values[f"{base}-{mode}"] = -1.0 if lacks(run, base, ("ori", mode)) else value
     return values

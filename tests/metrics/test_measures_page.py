@@ -48,10 +48,3 @@ def test_the_evidence_is_what_the_script_prints():
     assert printed == done.stdout
     by_variant = {line.partition(":")[0]: line for line in done.stdout.splitlines()[-3:]}
     assert list(by_variant) == ["release", "source", "paper"]
-
-
-@pytest.mark.process
-def test_the_comparison_of_following_is_what_the_script_prints():
-    done = subprocess.run([sys.executable, ROOT / "scripts" / "following_evidence"], capture_output=True, text=True, check=True)
-    printed = PAGE.partition("<!-- printed by scripts/following_evidence -->\n")[2].partition("<!-- end -->")[0]
-    assert printed == done.stdout

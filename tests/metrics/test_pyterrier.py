@@ -8,7 +8,7 @@ import pyterrier as pt
 import pytest
 from ir_measures import AP, Qrel, ScoredDoc, nDCG
 
-from toolkit.metrics import SICR, WISE, Following, GoldRank, MRecall, PerspectiveP, Robustness, WISE_ideal, pMRR
+from toolkit.metrics import SICR, WISE, GoldRank, IRS_mean, MRecall, PerspectiveP, Robustness, WISE_ideal, pMRR
 
 MODES = {"ori": (1, 1), "ins": (1, 0), "rev": (0, 1)}
 # two instructions each of core queries q and r; of documents a and b the first stays relevant under the instruction
@@ -21,13 +21,13 @@ QRELS = [
 # p-MRR of the negative b: 1 -> 2, 1/2; stays; 2 -> 3, 1/3; 2 -> 1, -1/2
 OBEYS = {"q-1": ("bac", "abc", "bca"), "q-2": ("bac", "bac", "bac"), "r-1": ("abc", "acb", "bca"), "r-2": ("abc", "bac", "cab")}
 BLIND = dict.fromkeys(OBEYS, ("bac", "bac", "bac"))
-ALONE = [[pMRR], [Following], [WISE, WISE_ideal, SICR], [GoldRank], [Robustness @ 1], [MRecall @ 1, PerspectiveP @ 2]]
+ALONE = [[pMRR], [IRS_mean(documents=50)], [WISE, WISE_ideal, SICR], [GoldRank], [Robustness @ 1], [MRecall @ 1, PerspectiveP @ 2]]
 MIXED = [
     [nDCG @ 10, pMRR],
     [WISE, nDCG @ 10, AP, Robustness @ 1],
     [GoldRank, WISE],
     [MRecall @ 1, pMRR],
-    [Following, nDCG @ 10, GoldRank],
+    [IRS_mean(documents=50), nDCG @ 10, GoldRank],
     [pMRR, SICR, WISE, WISE_ideal, GoldRank, Robustness @ 1, MRecall @ 1, PerspectiveP @ 1, nDCG @ 10],
 ]
 

@@ -41,6 +41,7 @@ class Qrels:
     modes       that the query ids carry; None where nobody says (`registry.modes_of` looks)
     weights     (query id, iteration) -> how much a subtopic of a query counts among them, also one that no line names; all
                 count the same where it is empty
+    documents   that the corpus has; None where nobody says
     """
 
     query_ids: tuple[str, ...]
@@ -53,6 +54,7 @@ class Qrels:
     source: str = ""
     modes: Modes | None = None
     weights: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    documents: int | None = None
 
     @classmethod
     def from_columns(
@@ -126,7 +128,7 @@ class Qrels:
 
 
 def join_qrels(qrels: Iterable[Qrels], source: str = "") -> Qrels:
-    """Several qrels as one; all lines are kept."""
+    """Several qrels as one; all lines are kept. Of several corpora there is no number of documents."""
     qrels = list(qrels)
     if len(qrels) == 1:
         return qrels[0]
@@ -138,4 +140,5 @@ def join_qrels(qrels: Iterable[Qrels], source: str = "") -> Qrels:
     modes = qrels[0].modes if all(part.modes == qrels[0].modes for part in qrels) else None
     codes = (tuple(query_ids.to_pylist()), queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics)
     weights = {key: weight for part in qrels for key, weight in part.weights.items()}
-    return Qrels(*codes, source, modes, weights)
+    sizes = {part.documents for part in qrels}
+    return Qrels(*codes, source, modes, weights, sizes.pop() if len(sizes) == 1 else None)

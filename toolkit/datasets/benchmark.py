@@ -109,7 +109,17 @@ class Benchmark:
         """The judgments of one group in one mode. ToolkitError where the benchmark was published without."""
         if not self.has_qrels(group):
             raise self._lacks(group, "qrels")
-        return replace(self._of_mode(self.part(group).qrels, mode), modes=self.spec.modes)
+        qrels = self._of_mode(self.part(group).qrels, mode)
+        return replace(qrels, modes=self.spec.modes, documents=self.documents(group))
+
+    def documents(self, group: str) -> int | None:
+        """How many documents the group is searched over: as published, or counted where they are here; None where neither."""
+        corpus = self.spec.corpus(group)
+        published = self.spec.group(corpus).get("counts", {}).get("documents")
+        if published or not self.is_present(corpus):
+            return published
+        docs = self.part(corpus).docs
+        return None if docs is None else len(docs)
 
     def docs(self, group: str) -> Iterator[Doc]:
         """The corpus that the group is searched over. ToolkitError where the documents are not here."""

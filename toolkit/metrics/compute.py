@@ -140,14 +140,19 @@ def _of_phrasings(
 
 
 def _in_each_mode(pairs: Pairs, spec: MeasureSpec, function: Callable[[Pairs, int], np.ndarray]) -> PerQuery:
-    """A measure of base queries in each of their modes, or in those that the row names; absent queries are left out."""
+    """A measure of base queries in each of their modes, or in those that the row names.
+
+    Absent queries are left out; where the measure has a worst value, they count it, and so do those that lack the base mode.
+    """
     query_ids, values, absent = [], [], []
+    worst, needed = (np.nan, ()) if spec.worst is None else (spec.worst, (BASE,))
     for role in [ROLE_NAMES.index(name) for name in spec.modes] or ROLES:
         judged = pairs.judged_in(role)
         modes = (modes[role] for modes in pairs.modes)
         query_ids += [join_mode(base, mode) for base, mode in zip(pairs.query_ids, modes, strict=True) if mode]
-        absent.append(pairs.absent(role)[judged])
-        values.append(np.where(absent[-1], np.nan, function(pairs, role)[judged]))
+        of_mode = function(pairs, role)[judged]
+        absent.append(pairs.absent(*needed, role)[judged])
+        values.append(np.where(absent[-1] & ~np.isnan(of_mode), worst, of_mode))
     return PerQuery(tuple(query_ids), np.concatenate(values), np.concatenate(absent))
 
 

@@ -59,11 +59,11 @@ def test_the_benchmarks_that_are_here_and_have_modes():
 
 
 def test_any_measure_may_be_asked_for():
-    found = tandem("measures", "references", "infosearch-mini-format", "-m", "Following", "nDCG@5", "--format", "json").stdout
+    found = tandem("measures", "references", "infosearch-mini-format", "-m", "IRS_mean", "nDCG@5", "--format", "json").stdout
     values = {(row["measure"], row["mode"]): row for row in json.loads(found)["rows"]}
-    assert {"Following", "nDCG@5"} <= {measure for measure, _ in values}
-    assert values["Following", "paired"]["blind"] == 0
-    assert values["Following", "paired"]["oracle"] == -values["Following", "paired"]["reversed"] == 1
+    assert {"IRS_mean", "nDCG@5"} <= {measure for measure, _ in values}
+    assert values["IRS_mean", "paired"]["blind"] == 0
+    assert values["IRS_mean", "paired"]["oracle"] > 0.9 > -0.5 > values["IRS_mean", "paired"]["reversed"]
 
 
 def test_one_mode_alone_has_no_references():

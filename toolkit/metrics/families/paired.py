@@ -1,14 +1,15 @@
-"""WISE, SICR, p-MRR and the mean ranks: how gold documents and instruction negatives move between modes.
+"""WISE, SICR, p-MRR, IRS, selection and the mean ranks: how gold documents and instruction negatives move between modes.
 
 Sources: InfoSearch (arXiv 2410.23841, eq. 1 to 6) and its released evaluator; FollowIR (arXiv 2403.15246), mFollowIR
-(arXiv 2501.19264, eq. 1). docs/measures.md has the variants side by side.
+(arXiv 2501.19264, eq. 1); FollowTable (arXiv 2605.00400). Selection is ours. docs/measures.md has the variants side by side.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from toolkit.metrics.families.pairs import BASE, CHANGED, Pairs
+from toolkit.core.errors import ToolkitError
+from toolkit.metrics.families.pairs import BASE, CHANGED, REVERSED, Pairs
 
 VARIANTS = ("paper", "release", "source")
 FAR = 0.01  # the reward of a gold document that stood beyond rank K in the original mode
@@ -118,3 +119,73 @@ def gold_rank(pairs: Pairs, role: int) -> np.ndarray:
 def negative_rank(pairs: Pairs, role: int) -> np.ndarray:
     """(queries,) mean rank of each query's instruction negatives in one mode; NaN where it has none."""
     return pairs.mean(pairs.ranks[:, role], ~pairs.gold)
+
+
+def irs(pairs: Pairs, role: int, documents: int = 0) -> np.ndarray:
+    """(queries,) in [-1, 1]: Instruction Responsiveness Score (FollowTable, arXiv 2605.00400); 0 where nothing is relevant.
+
+    How far the documents that a mode asks for rise above those that it rules out, in the discount 1 / log2(rank + 1), over what
+    the best ranking could add to the base mode's, or the worst take from it. The reversed mode asks for the negatives.
+
+    documents  N, of the corpus: a document that is not listed stands at N + 1; 0 for what the judgments say
+
+    Raises ToolkitError where nothing says N, or where more documents are relevant to a query.
+    """
+    size = _corpus_size(pairs, documents)
+    wanted = pairs.gold != (role == REVERSED)
+    discounts = 1 / np.log2(1 + np.where(pairs.missing, size + 1, pairs.ranks))
+    gains = np.where(wanted, 1, -1)[:, None] * discounts[:, [BASE, role]]
+    queries, count = pairs.queries, len(pairs.query_ids)
+    before, after = (np.bincount(queries, column, minlength=count) for column in gains.T)
+    asked, ruled_out = (np.bincount(queries[rows], minlength=count) for rows in (wanted, ~wanted))
+    places = np.arange(1, pairs.relevant.max(initial=0) + 1)
+    first, last = (np.append(0, np.cumsum(1 / np.log2(1 + ranks))) for ranks in (places, size + 1 - places))
+    best, worst = first[asked] - last[ruled_out] - before, last[asked] - first[ruled_out] - before
+    moved = after - before
+    divisor = np.where(moved >= 0, best, np.abs(worst))
+    return np.divide(moved, divisor, out=np.zeros(count), where=divisor != 0)
+
+
+def _corpus_size(pairs: Pairs, documents: int) -> int:
+    size = documents or pairs.documents
+    if not size:
+        raise ToolkitError("nothing says how many documents the corpus has, which IRS needs", "as in IRS(documents=11586)")
+    if size < (most := int(pairs.relevant.max(initial=0))):
+        raise ToolkitError(f"IRS of a corpus of {size} documents: {most} are relevant to one query", "name the size of the corpus")
+    return size
+
+
+def irs_mean(pairs: Pairs, documents: int = 0) -> np.ndarray:
+    """(queries,) the mean of IRS when instructed and when reversed: what follows the instruction's meaning in both."""
+    return (irs(pairs, CHANGED, documents) + irs(pairs, REVERSED, documents)) / 2
+
+
+def irs_reaction(pairs: Pairs, documents: int = 0) -> np.ndarray:
+    """(queries,) half their difference: what an instruction's words do, whichever way it asks."""
+    return (irs(pairs, CHANGED, documents) - irs(pairs, REVERSED, documents)) / 2
+
+
+def selection(pairs: Pairs, role: int) -> np.ndarray:
+    """(queries,) in [-1, 1]: the share of pairs whose order changes from the base mode as this mode wants, less the others.
+
+    A pair is a gold document and an instruction negative of one query; NaN for a query without one. What the base mode has
+    right already cannot change in one mode, and is made up for in the other.
+    """
+    gold, negatives = contests(pairs)
+    # 1 where the gold document stands above the negative, -1 below; 0 where both are missing
+    order = np.sign(pairs.ranks[negatives] - pairs.ranks[gold])
+    wanted = -1 if role == REVERSED else 1
+    count = np.bincount(pairs.queries[gold], minlength=len(pairs.query_ids))
+    total = np.bincount(pairs.queries[gold], wanted * (order[:, role] - order[:, BASE]) / 2, minlength=len(pairs.query_ids))
+    return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+
+
+def contests(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    """Every pair of a gold document and a negative of one query: (m,) int64 each, their rows."""
+    gold, negatives = np.flatnonzero(pairs.gold), np.flatnonzero(~pairs.gold)
+    counts = np.bincount(pairs.queries[negatives], minlength=len(pairs.query_ids))
+    starts, opponents = np.cumsum(counts) - counts, counts[pairs.queries[gold]]
+    first = np.repeat(gold, opponents)
+    numbers = np.arange(len(first)) - np.repeat(np.cumsum(opponents) - opponents, opponents)
+    # rows are sorted by query, and so a query's negatives are next to each other
+    return first, negatives[starts[pairs.queries[first]] + numbers]

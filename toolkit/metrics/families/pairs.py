@@ -32,8 +32,9 @@ class Pairs:
     gold       (n,) bool: relevant in the changed mode too; the others are instruction negatives
     ranks, scores, missing  (n, 3), a column a role, as in `join.Located`
     lengths    (queries, 3), documents retrieved
-    relevant   (queries,) int64, N of the papers: how many documents are relevant in the base mode
+    relevant   (queries,) int64, N of InfoSearch: how many documents are relevant in the base mode
     unpaired   base query ids judged in one of the two modes only
+    documents  of the corpus, as `Qrels.documents`
     """
 
     query_ids: tuple[str, ...]
@@ -47,6 +48,7 @@ class Pairs:
     lengths: np.ndarray
     relevant: np.ndarray
     unpaired: tuple[str, ...]
+    documents: int | None = None
 
     @cached_property
     def all_ids(self) -> list[str]:
@@ -142,6 +144,7 @@ def followed(qrels: Qrels) -> tuple[Pairs, np.ndarray]:
         lengths=np.zeros((len(bases), len(ROLES)), np.int64),
         relevant=np.bincount(queries, minlength=len(bases)),
         unpaired=tuple(base for base, roles in judged.items() if not (roles[BASE] and roles[CHANGED])),
+        documents=qrels.documents,
     )
     return rows, docs
 

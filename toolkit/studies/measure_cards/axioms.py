@@ -23,6 +23,7 @@ ORI, INS, REV = MODES = ("ori", "ins", "rev")
 QUERY = "q-1"  # the one instruction of core query q
 CUTOFF = 3  # of measures that have to have one: small, so that small cases reach beyond it
 OUTSIDE = "x"  # a document that nobody judged
+DOCUMENTS = 10  # of the corpus
 TOLERANCE = 1e-9
 
 
@@ -48,11 +49,12 @@ class Case:
 
     def qrels(self) -> Qrels:
         """The judgments."""
-        return Qrels.from_rows(
+        rows = (
             Qrel(join_mode(QUERY, mode), doc, label, str(1 + (ord(doc) - ord("a")) % 2))
             for mode, labels in self.labels.items()
             for doc, label in labels.items()
         )
+        return replace(Qrels.from_rows(rows), documents=DOCUMENTS)
 
     def with_instructed(self, docs: Iterable[str]) -> Case:
         """The case with another list in the instructed mode."""

@@ -20,7 +20,7 @@ from toolkit.studies.measure_cards.discrimination import Decided, decisions
 from toolkit.studies.measure_cards.reference_scores import NOTES, REFERENCES, has_modes, numbers, reference_scores
 from toolkit.studies.measure_cards.sensitivity import changes
 
-FOLLOWING = "Following"  # in no benchmark's own table
+FOLLOWING = ("IRS", "IRS_mean", "Following_selection")  # in no benchmark's own table
 LEAST_RUNS = 3  # two are in the same order or not
 DIGITS = 6  # of numbers that are recorded
 
@@ -28,7 +28,7 @@ DIGITS = 6  # of numbers that are recorded
 def computed(benchmark: str) -> dict[str, list[dict[str, Any]]]:
     """Everything that `toolkit.registry.evidence` says of a benchmark, from its registered runs."""
     paired = has_modes(benchmark)
-    wanted = [*registry.benchmark(benchmark).measures, *([FOLLOWING] if paired else [])]
+    wanted = [*registry.benchmark(benchmark).measures, *(FOLLOWING if paired else ())]
     files = registered_runs(benchmark)
     given = prepare(files, benchmark, None, None, "tandem", apart=True)
     # two recipes of one system have one tag
