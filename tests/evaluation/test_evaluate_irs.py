@@ -73,3 +73,17 @@ def test_a_measure_without_values_and_without_parts_is_refused(files, tmp_path):
     done = tandem("evaluate", run, "--qrels", plain, "-m", MEASURE)
     assert done.returncode == 2
     assert "no value of IRS_mean" in done.stderr
+
+
+def falling(run, *measures):
+    """The first note of a run on the mini, where it is the one about what falls."""
+    done = tandem("evaluate", BASELINES / run, "--benchmark", "infosearch-mini", "-m", *measures, "--format", "json")
+    return [note for note in json.loads(done.stdout)["notes"][:1] if "everything falls" in note]
+
+
+def test_a_p_mrr_that_rises_because_everything_falls_is_said_first():
+    placebo = "infosearch-mini.bm25.placebo.v2.trec.gz"
+    assert falling(placebo, "p-MRR") == ["bm25: p-MRR 0.11 rises because everything falls: gold documents from rank 8 to 10"]
+    assert falling(placebo, "WISE") == []  # nothing is said of a number that is not shown
+    assert falling("infosearch-mini.bm25.v2.trec.gz", "p-MRR") == []  # its gold documents pass negatives
+    assert falling("infosearch-mini.bm25+rules.v2.trec.gz", "p-MRR") == []

@@ -197,21 +197,17 @@ def irs_of_run(run, qrels, documents, ties):
     for base in bases(qrels):
         gold, negatives = split(qrels, base)
         old, *new = (
-            {doc: place for place, doc in enumerate(ranking(run.get(f"{base}-{mode}", {}), ties), 1)} for mode in ("ori", "ins", "rev")
+            {doc: place for place, doc in enumerate(ranking(run.get(f"{base}-{mode}", {}), ties), 1)}
+            for mode in ("ori", "ins", "rev")
         )
         for mode, ranks in zip(("ins", "rev"), new, strict=True):
             asked, out = (gold, negatives) if mode == "ins" else (negatives, gold)
-
-            def moved(after, asked=asked, out=out):
-                return (gain(after, asked) - gain(old, asked)) - (gain(after, out) - gain(old, out))
-
-            def ends(first, last):
-                return {doc: place for place, doc in enumerate(first, 1)} | {
-                    doc: documents - place for place, doc in enumerate(reversed(last))
-                }
-
-            whole = moved(ranks)
-            divisor = moved(ends(asked, out)) if whole >= 0 else abs(moved(ends(out, asked)))
-            value = whole / divisor if divisor else 0.0
+            before = gain(old, asked) - gain(old, out)
+            whole = gain(ranks, asked) - gain(ranks, out) - before
+            first, last = (asked, out) if whole >= 0 else (out, asked)
+            extreme = {doc: place for place, doc in enumerate(first, 1)}
+            extreme |= {doc: documents - place for place, doc in enumerate(reversed(last))}
+            divisor = abs(gain(extreme, asked) - gain(extreme, out) - before)
+            value = whole / (divisor if whole < 0 else gain(extreme, asked) - gain(extreme, out) - before) if divisor else 0.0
             values[f"{base}-{mode}"] = -1.0 if lacks(run, base, ("ori", mode)) else value
     return values

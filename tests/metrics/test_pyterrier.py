@@ -21,7 +21,14 @@ QRELS = [
 # p-MRR of the negative b: 1 -> 2, 1/2; stays; 2 -> 3, 1/3; 2 -> 1, -1/2
 OBEYS = {"q-1": ("bac", "abc", "bca"), "q-2": ("bac", "bac", "bac"), "r-1": ("abc", "acb", "bca"), "r-2": ("abc", "bac", "cab")}
 BLIND = dict.fromkeys(OBEYS, ("bac", "bac", "bac"))
-ALONE = [[pMRR], [IRS_mean(documents=50)], [WISE, WISE_ideal, SICR], [GoldRank], [Robustness @ 1], [MRecall @ 1, PerspectiveP @ 2]]
+ALONE = [
+    [pMRR],
+    [IRS_mean(documents=50)],
+    [WISE, WISE_ideal, SICR],
+    [GoldRank],
+    [Robustness @ 1],
+    [MRecall @ 1, PerspectiveP @ 2],
+]
 MIXED = [
     [nDCG @ 10, pMRR],
     [WISE, nDCG @ 10, AP, Robustness @ 1],

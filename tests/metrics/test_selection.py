@@ -51,7 +51,8 @@ def value(*lists):
     return sum(values("Following_selection", *lists).values())
 
 
-def test_the_worked_values_are_met(name="Following_selection"):
+def test_the_worked_values_are_met():
+    name = "Following_selection"
     run, qrels = ([line.split() for line in (GOLDEN / file).read_text().splitlines()] for file in ("run.trec", "qrels.txt"))
     found = metrics.evaluate(
         [name],

@@ -120,7 +120,7 @@ def features(texts: Sequence[str]) -> Features:
             found = vectorizer.fit_transform(given)
         except ValueError:  # no n-gram is in two texts
             continue
-        # of n-grams that are as frequent the first by alphabet: scikit-learn's max_features takes what the processor's sort does
+        # the first by alphabet of those as frequent: scikit-learn's max_features takes what the processor's sort does
         kept = np.sort(np.argsort(-np.asarray(found.sum(axis=0)).ravel(), kind="stable")[:TERMS])
         matrices.append(found[:, kept])
         names += [form.format(term) for term in vectorizer.get_feature_names_out()[kept]]

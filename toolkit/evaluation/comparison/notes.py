@@ -8,9 +8,14 @@ from toolkit import metrics as tandem
 from toolkit import registry
 from toolkit.core.notes import MISLEADS, ROUTINE, Note, weighed, weight_of
 from toolkit.core.runs import Run
+from toolkit.core.scores import SIGNIFICANT
+from toolkit.evaluation.scores.core_queries import core_queries
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.evaluation.scores.subtopics import unlined_note
 from toolkit.metrics.families.diagnostics import Findings, describe, findings
+from toolkit.metrics.families.paired import gold_rank, pmrr, selection
+from toolkit.metrics.families.pairs import BASE, CHANGED, pairs
+from toolkit.metrics.inference import Cores, Estimate, estimate
 
 
 def run_findings(runs: Sequence[Run], judgments: Judgments) -> dict[str, Findings]:
@@ -49,6 +54,42 @@ def run_notes(
             lines.append(Note(unjudged, MISLEADS))
         notes += [Note(f"{run.tag}: {line}", weight_of(line)) for line in lines]
     return [*notes, *weighed(_depths(runs), MISLEADS), *_experimental(measures)]
+
+
+def falling_notes(runs: Sequence[Run], judgments: Judgments, measures: Sequence[str]) -> list[Note]:
+    """A line for each run whose p-MRR is above 0 although gold documents fall, and negatives do not fall behind them.
+
+    Gold documents fall where their mean rank is significantly worse than in the base mode, and negatives fall behind where the
+    selection of the instructed mode is significantly above 0.
+    """
+    if not any(registry.measure(measure).name == "pMRR" for measure in measures):
+        return []
+    found = []
+    for run in runs:
+        if not (moved := _moves(run, judgments)):
+            continue
+        value, fall = moved["p-MRR"].mean, moved["fall"]
+        if value > 0 and fall.mean > 0 and fall.p < SIGNIFICANT and not moved["selection"].interval()[0] > 0:
+            ranks = f"gold documents from rank {moved['before'].mean:.0f} to {moved['before'].mean + fall.mean:.0f}"
+            found.append(Note(f"{run.tag}: p-MRR {value:.2f} rises because everything falls: {ranks}", MISLEADS))
+    return found
+
+
+def _moves(run: Run, judgments: Judgments) -> dict[str, Estimate]:
+    """Over the core queries of all groups: p-MRR, gold documents' mean rank in the base mode, its growth, and selection."""
+    sums: dict[str, list[Cores]] = {}
+    for part in judgments.parts:
+        followed = pairs(run, part.qrels)
+        here = ~followed.absent(BASE, CHANGED) & followed.has(followed.gold) & followed.has(~followed.gold)
+        if not here.any():
+            continue
+        before = gold_rank(followed, BASE)
+        fall = gold_rank(followed, CHANGED) - before
+        values = {"p-MRR": pmrr(followed), "before": before, "fall": fall, "selection": selection(followed, CHANGED)}
+        _, cores = core_queries(followed.query_ids, part)
+        for name, each in values.items():
+            sums.setdefault(name, []).append(Cores.of(np.where(here, each, np.nan), cores))
+    return {name: estimate(groups) for name, groups in sums.items()}
 
 
 def _experimental(measures: Sequence[str]) -> list[str]:

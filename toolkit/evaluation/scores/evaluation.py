@@ -19,7 +19,7 @@ from toolkit.datasets.recorded_topics import recorded_benchmark
 from toolkit.evaluation.comparison.comparison import Baseline, against, untested
 from toolkit.evaluation.comparison.intervals import NOTE
 from toolkit.evaluation.comparison.intervals import intervals as intervals_of
-from toolkit.evaluation.comparison.notes import run_findings, run_notes
+from toolkit.evaluation.comparison.notes import falling_notes, run_findings, run_notes
 from toolkit.evaluation.scores import subtopics
 from toolkit.evaluation.scores.core_queries import CORE, INSTRUCTION, check_unit
 from toolkit.evaluation.scores.judgments import Declared, Judgments, Part, check, in_modes_read, judged_by, modes_of_ids
@@ -94,7 +94,8 @@ class Evaluation:
         found = run_findings(runs, self.judgments)
         if ori_unit == CORE:
             notes.append(f"{', '.join(self.judgments.modes.of(BASE))}: each core query counts once, not each instruction")
-        notes = [*self.judgments.notes, *notes, *run_notes(runs, self.judgments, wanted, missing, found)]
+        first_of_all = falling_notes(runs, self.judgments, wanted)
+        notes = [*first_of_all, *self.judgments.notes, *notes, *run_notes(runs, self.judgments, wanted, missing, found)]
         if self.judgments.provenance or self.judgments.judges:
             from toolkit.evaluation.comparison.circularity import circularity_notes
 
