@@ -34,7 +34,7 @@ def test_the_parts_stand_beside_it_and_a_note_says_what_it_is(files):
     assert list(dict.fromkeys(row["measure"].partition("(")[0] for row in made["rows"])) == PARTS
     assert {row["mode"] for row in made["rows"]} == {"paired", "ins", "rev"}
     assert [note for note in made["notes"] if note.startswith("experimental")] == [
-        f"experimental, of this project, and not shown to be better than WISE and p-MRR: IRS_mean, IRS_reaction"
+        "experimental, of this project, and not shown to be better than WISE and p-MRR: IRS_mean, IRS_reaction"
     ]
 
 

@@ -207,7 +207,7 @@ def irs_of_run(run, qrels, documents, ties):
             first, last = (asked, out) if whole >= 0 else (out, asked)
             extreme = {doc: place for place, doc in enumerate(first, 1)}
             extreme |= {doc: documents - place for place, doc in enumerate(reversed(last))}
-            divisor = abs(gain(extreme, asked) - gain(extreme, out) - before)
-            value = whole / (divisor if whole < 0 else gain(extreme, asked) - gain(extreme, out) - before) if divisor else 0.0
+            most = gain(extreme, asked) - gain(extreme, out) - before
+            value = whole / (most if whole >= 0 else abs(most)) if most else 0.0
             values[f"{base}-{mode}"] = -1.0 if lacks(run, base, ("ori", mode)) else value
     return values
