@@ -124,8 +124,9 @@ def instruction_option(group: argparse._ActionsContainer) -> None:
     """`--instruction`: what the topics' instructions become."""
     group.add_argument(
         "--instruction",
-        choices=("full", "short", "keywords", "placebo", "shuffled", "none"),
+        choices=("full", "short", "keywords", "placebo", "shuffled", "swapped", "none"),
         default="full",
         help="the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
-        "them), as placebo sentences of the same length, those of another core query (shuffled), or left out",
+        "them), as placebo sentences as long, those of another core query (shuffled) or of the opposite mode (swapped), "
+        "or left out",
     )

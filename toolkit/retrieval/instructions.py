@@ -13,6 +13,7 @@ from functools import cache
 from itertools import pairwise
 
 from toolkit.core.errors import ToolkitError, three
+from toolkit.core.modes import INSTRUCTED, REVERSED, Modes
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.templates import without_instruction
@@ -21,8 +22,8 @@ from toolkit.datasets import TopicSet
 from toolkit.registry import FOLDER
 
 OTHER = ("short", "keywords")  # of `Topic.wordings`
-SHUFFLED = "shuffled"
-CHOICES = ("full", *OTHER, "placebo", SHUFFLED, "none")
+SHUFFLED, SWAPPED = "shuffled", "swapped"
+CHOICES = ("full", *OTHER, "placebo", SHUFFLED, SWAPPED, "none")
 
 
 def topics_sent(topics: TopicSet, instruction: str) -> TopicSet:
@@ -31,18 +32,22 @@ def topics_sent(topics: TopicSet, instruction: str) -> TopicSet:
         return topics
     if not any(topic.instruction for topic in topics.topics):
         say(f"note: {topics.name} has no instructions: what is searched for stays as it is")
-    return replace(topics, parts=[replace(part, topics=with_instructions(part.topics, instruction)) for part in topics.parts])
+    modes = topics.benchmark.spec.modes if topics.benchmark else Modes()
+    sent = [replace(part, topics=with_instructions(part.topics, instruction, modes)) for part in topics.parts]
+    return replace(topics, parts=sent)
 
 
-def with_instructions(topics: Sequence[Topic], how: str) -> list[Topic]:
+def with_instructions(topics: Sequence[Topic], how: str, modes: Modes | None = None) -> list[Topic]:
     """The topics with their instructions (`full`), another wording of them (`short`, `keywords`: the benchmark's own, as in
-    FollowIR's ablations), without any (`none`), with placebos in their place (`placebo`), or with the instructions of another
-    core query (`shuffled`).
+    FollowIR's ablations), without any (`none`), with placebos in their place (`placebo`), with the instructions of another
+    core query (`shuffled`), or with those of the opposite mode (`swapped`, which needs the modes' roles).
     """
     if how not in CHOICES:
         raise ToolkitError(f"instructions cannot be {how!r}", f"known: {', '.join(CHOICES)}")
     if how in OTHER:
         return worded(topics, how)
+    if how == SWAPPED:
+        return swapped(topics, modes or Modes())
     if how in TREATED:
         return TREATED[how](topics)
     return without_instructions(topics) if how == "none" else list(topics)
@@ -127,6 +132,24 @@ def shuffled(topics: Sequence[Topic]) -> list[Topic]:
         raise ToolkitError(f"query {topic.query_id}: no other core query of its group has another instruction", "leave it out")
 
     return [other(topic) if topic.instruction else topic for topic in topics]
+
+
+def swapped(topics: Sequence[Topic], modes: Modes) -> list[Topic]:
+    """The topics with each instruction in the place of its opposite: a system that follows does the contrary of what is judged.
+
+    A topic without an instruction stays as it is. Raises ToolkitError where an instruction has no opposite among the topics.
+    """
+    opposite = {INSTRUCTED: REVERSED, REVERSED: INSTRUCTED}
+    known = {(topic.base_id, modes.get(topic.mode)): topic.instruction for topic in topics if topic.instruction}
+
+    def turned(topic: Topic) -> Topic:
+        role = opposite.get(modes.get(topic.mode, ""))
+        if role is None or (topic.base_id, role) not in known:
+            hint = "name a benchmark whole, with its instructed and its reversed mode"
+            raise ToolkitError(f"query {topic.query_id}: there is no opposite of its instruction", hint)
+        return reworded(topic, known[topic.base_id, role])
+
+    return [turned(topic) if topic.instruction else topic for topic in topics]
 
 
 def _treated(topic: Topic) -> Topic:

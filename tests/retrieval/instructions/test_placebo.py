@@ -93,4 +93,4 @@ def test_without_instructions_every_mode_sends_the_core_query():
     assert with_instructions(topics, "placebo") == placebo(topics)
     with pytest.raises(ToolkitError, match="cannot be 'some'") as error:
         with_instructions(topics, "some")
-    assert error.value.hint == "known: full, short, keywords, placebo, shuffled, none"
+    assert error.value.hint == "known: full, short, keywords, placebo, shuffled, swapped, none"

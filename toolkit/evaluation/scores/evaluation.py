@@ -82,8 +82,7 @@ class Evaluation:
         if references:
             self._check_references()
         types, notes = types_of(self.judgments) if by_type else ((), [])
-        # the baseline stands first
-        first = [baseline.of(self.runs)] if baseline else []
+        first = [baseline.of(self.runs)] if baseline else []  # the baseline stands first
         runs = [*first, *(run for run in self.runs if run not in first)]
         rows = []
         for run in runs:
@@ -94,8 +93,8 @@ class Evaluation:
         found = run_findings(runs, self.judgments)
         if ori_unit == CORE:
             notes.append(f"{', '.join(self.judgments.modes.of(BASE))}: each core query counts once, not each instruction")
-        first_of_all = falling_notes(runs, self.judgments, wanted)
-        notes = [*first_of_all, *self.judgments.notes, *notes, *run_notes(runs, self.judgments, wanted, missing, found)]
+        notes = [*falling_notes(runs, self.judgments, wanted), *self.judgments.notes, *notes]
+        notes += run_notes(runs, self.judgments, wanted, missing, found)
         if self.judgments.provenance or self.judgments.judges:
             from toolkit.evaluation.comparison.circularity import circularity_notes
 
