@@ -38,7 +38,7 @@ def ranked(case):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{len(case['gold'])} of {case['documents']}")
 def test_golden_values(case):
-    qrels = replace(judged(case["gold"], case["negatives"]), documents=case["documents"])
+    qrels = replace(judged(case["gold"], case["negatives"]), documents=lambda: case["documents"])
     found = metrics.evaluate(["IRS", "IRS_mean", "IRS_reaction"], ranked(case), qrels)
     names = ("IRS", "IRS_reversed", "IRS_mean", "IRS_reaction")
     assert [each.aggregate for each in found] == pytest.approx([case[name] for name in names], abs=1e-9)
@@ -66,11 +66,42 @@ def test_mean_and_reaction_are_those_of_both_directions(case):
             assert query not in reactions
 
 
+@given(paired_cases())
+def test_instructed_and_reversed_exchanged_change_the_sign_of_the_mean(case):
+    run, qrels = case
+    other = {"ori": "ori", "ins": "rev", "rev": "ins"}
+    exchanged = {q[:-3] + other[q[-3:]]: docs for q, docs in run.items()}
+    straight, turned = (by_query(f"IRS_mean(documents={LARGE})", each, qrels) for each in (run, exchanged))
+    complete = [q for q in straight if all(f"{q}-{mode}" in run for mode in MODES)]
+    assert {q: turned[q] for q in complete} == near({q: -straight[q] for q in complete})
+
+
+@given(paired_cases())
+def test_what_ignores_the_instruction_scores_nothing_at_all(case):
+    run, qrels = case
+    blind = {q[:-3] + mode: docs for q, docs in run.items() if q.endswith("ori") for mode in MODES}
+    for name in ("IRS", "IRS_mean", "IRS_reaction"):
+        found = by_query(f"{name}(documents={LARGE})", blind, qrels)
+        assert all(number == 0 for q, number in found.items() if {f"{q}-ori", f"{q[:-4]}-ori"} & blind.keys())
+
+
+def test_a_corpus_of_ones_own_is_counted_where_its_size_is_asked_for_and_not_before(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text("".join(f'{{"id": "d{n}", "text": "wind {n}"}}\n' for n in range(3)))
+    (tmp_path / "topics.jsonl").write_text('{"id": "q1", "query": "wind"}\n')
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
+    (tmp_path / "benchmark.yaml").write_text("name: winds\n")
+    benchmark = load(str(tmp_path))
+    [group] = benchmark.groups
+    qrels = benchmark.qrels(group)
+    assert "_docs" not in vars(benchmark.part(group).docs)
+    assert qrels.documents() == 3
+
+
 def test_the_number_of_documents_is_the_benchmarks_or_has_to_be_given():
     benchmark = load("infosearch-mini")
-    assert benchmark.qrels("audience", "ins").documents == 148
+    assert benchmark.qrels("audience", "ins").documents() == 148
     parts = [benchmark.qrels(group, "ori") for group in ("audience", "keyword")]
-    assert join_qrels(parts).documents is None  # of two corpora there is no number
+    assert join_qrels(parts).documents() is None  # of two corpora there is no number
     qrels = judged("g", "n")
     run = ranked({"base": "gn", "instructed": "gn", "reversed": "ng"})
     with pytest.raises(ToolkitError, match="nothing says how many documents") as raised:

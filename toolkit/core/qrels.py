@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class Qrels:
     modes       that the query ids carry; None where nobody says (`registry.modes_of` looks)
     weights     (query id, iteration) -> how much a subtopic of a query counts among them, also one that no line names; all
                 count the same where it is empty
-    documents   that the corpus has; None where nobody says
+    documents   how many the corpus has, counted when it is asked for; None where nobody says
     """
 
     query_ids: tuple[str, ...]
@@ -54,7 +54,7 @@ class Qrels:
     source: str = ""
     modes: Modes | None = None
     weights: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    documents: int | None = None
+    documents: Callable[[], int | None] = lambda: None
 
     @classmethod
     def from_columns(
@@ -140,5 +140,9 @@ def join_qrels(qrels: Iterable[Qrels], source: str = "") -> Qrels:
     modes = qrels[0].modes if all(part.modes == qrels[0].modes for part in qrels) else None
     codes = (tuple(query_ids.to_pylist()), queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics)
     weights = {key: weight for part in qrels for key, weight in part.weights.items()}
-    sizes = {part.documents for part in qrels}
-    return Qrels(*codes, source, modes, weights, sizes.pop() if len(sizes) == 1 else None)
+
+    def documents() -> int | None:
+        sizes = {part.documents() for part in qrels}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    return Qrels(*codes, source, modes, weights, documents)

@@ -254,7 +254,7 @@ class MeasureSpec:
     direction   `higher` or `lower` is better; `none` for what is no achievement
     ranked_in   roles in which one system can be better than another; all where it is empty
     lowest      the smallest value that is possible
-    unit        `fraction`, `rank`, or `halvings` of the rank (differences of its binary logarithm)
+    unit        `fraction` or `rank`
     experimental  whether it is ours, and not yet shown to be better than the published ones
     related     measures that are read beside it
     parts       measures into which it is split, and which `evaluate -m` prints beside it

@@ -110,7 +110,7 @@ class Benchmark:
         if not self.has_qrels(group):
             raise self._lacks(group, "qrels")
         qrels = self._of_mode(self.part(group).qrels, mode)
-        return replace(qrels, modes=self.spec.modes, documents=self.documents(group))
+        return replace(qrels, modes=self.spec.modes, documents=lambda: self.documents(group))
 
     def documents(self, group: str) -> int | None:
         """How many documents the group is searched over: as published, or counted where they are here; None where neither."""

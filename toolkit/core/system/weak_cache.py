@@ -28,6 +28,7 @@ def once_per_pair(derive: Callable[..., U]) -> Callable[..., U]:
 
     @functools.wraps(derive)
     def derived(first, second, *rest):
+        rest += (derive.__defaults__ or ())[len(rest) :]  # what is left out is the same as its default
         values = known(first).setdefault(second, {})
         if rest not in values:
             values[rest] = derive(first, second, *rest)

@@ -201,7 +201,7 @@ def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequen
         own = given.select(topic.query_id for topic in topics)
         of_modes = [benchmark.qrels(group, mode).weights for mode in modes] if benchmark.has_qrels(group) else []
         weights = {key: weight for each in of_modes for key, weight in each.items()}
-        named = {"modes": benchmark.spec.modes, "weights": weights, "documents": benchmark.documents(group)}
+        named = {"modes": benchmark.spec.modes, "weights": weights, "documents": lambda: benchmark.documents(group)}
         qrels = replace(subtopics.with_all_perspectives(own, topics), **named)
     row = next(row for row in benchmark.spec.groups if row["name"] == group)
     return Part(

@@ -147,13 +147,11 @@ def irs(pairs: Pairs, role: int, documents: int = 0) -> np.ndarray:
 
 
 def _corpus_size(pairs: Pairs, documents: int) -> int:
-    size = documents or pairs.documents
+    size = documents or pairs.documents()
     if not size:
         raise ToolkitError("nothing says how many documents the corpus has, which IRS needs", "as in IRS(documents=11586)")
     if size < (most := int(pairs.relevant.max(initial=0))):
-        raise ToolkitError(
-            f"IRS of a corpus of {size} documents: {most} are relevant to one query", "name the size of the corpus"
-        )
+        raise ToolkitError(f"IRS over {size} documents: {most} are relevant to one query", "name the size of the corpus")
     return size
 
 

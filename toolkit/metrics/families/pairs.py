@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -48,7 +48,7 @@ class Pairs:
     lengths: np.ndarray
     relevant: np.ndarray
     unpaired: tuple[str, ...]
-    documents: int | None = None
+    documents: Callable[[], int | None]
 
     @cached_property
     def all_ids(self) -> list[str]:

@@ -54,7 +54,7 @@ class Case:
             for mode, labels in self.labels.items()
             for doc, label in labels.items()
         )
-        return replace(Qrels.from_rows(rows), documents=DOCUMENTS)
+        return replace(Qrels.from_rows(rows), documents=lambda: DOCUMENTS)
 
     def with_instructed(self, docs: Iterable[str]) -> Case:
         """The case with another list in the instructed mode."""
