@@ -75,6 +75,8 @@ def parser() -> argparse.ArgumentParser:
     agreement_help = "Kendall's tau-b between the orders of systems by each measure"
     instead = published_parser.add_mutually_exclusive_group()
     instead.add_argument("--agreement", action="store_true", help=agreement_help)
+    between = "for each measure, whether two groups order the systems alike (tau-b), by kind of systems too"
+    instead.add_argument("--between-groups", action="store_true", help=between)
     means_help = "the mean of each kind of systems; list-wise rerankers divided into fine-tuned and zero-shot"
     instead.add_argument("--means", action="store_true", help=means_help)
     instead.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
@@ -113,7 +115,7 @@ def published(args: argparse.Namespace) -> None:
     if registry.benchmark(args.id).mini:
         hint = "see `tandem benchmarks list`"
         raise ToolkitError(f"{args.id} was written for this project: nothing is published of it", hint)
-    if args.system and (args.agreement or args.claims or args.means):
+    if args.system and (args.agreement or args.between_groups or args.claims or args.means):
         raise ToolkitError("agreement, claims and means are over all systems", "leave --system out")
     if args.table and args.claims:
         raise ToolkitError("claims are over all tables", "leave --table out")
@@ -122,6 +124,11 @@ def published(args: argparse.Namespace) -> None:
 
         rows = agreement.printed_agreement(args.id, args.table)
         tables, forms = [agreement.lay_out(rows)], agreement.long_forms(rows)
+    elif args.between_groups:
+        from toolkit.metrics import agreement
+
+        between = agreement.between_groups(args.id, args.table)
+        tables, forms = [agreement.lay_out_between(*between)], agreement.between_forms(*between)
     else:
         from toolkit.registry.published.tables_as_text import printed_tables
 

@@ -67,6 +67,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="SYSTEM",
         help="compare with the paper's numbers for the run's system, or for this one (of the registry, or as the paper has it)",
     )
+    standing = (
+        "where each number stands among the published ones of all systems (followir: 200 models), and who stands next to it"
+    )
+    made.add_argument("--standing", action="store_true", help=standing)
     against = made.add_argument_group("compared with one of the runs")
     baseline_option(against, action="append")
     significance_options(against)
@@ -84,14 +88,15 @@ def main(args: argparse.Namespace) -> None:
     how = {"modes": args.modes and dict(args.modes), "measures": args.measures, "every_mode": every_mode}
     prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged, **how)
     args.benchmark = prepared.benchmark
-    if args.baseline and (args.explain or args.published is not None):
-        raise ToolkitError("--baseline marks the table of scores", "leave --explain and --published out")
+    published = args.standing or args.published is not None
+    if args.baseline and (args.explain or published):
+        raise ToolkitError("--baseline marks the table of scores", "leave --explain, --published and --standing out")
     if args.explain:
         if args.format == "trec":
             raise ToolkitError("trec_eval has no explanations", "--format table, json or csv")
         write_tables(prepared.explain(args.explain), args)
         return
-    if args.published is not None:
+    if published:
         _published(prepared, args)
         return
     from toolkit.evaluation.scores.score_output import long_forms
@@ -126,7 +131,7 @@ def _baselines(args: argparse.Namespace) -> list[Baseline | None]:
 
 
 def _published(prepared: Evaluation, args: argparse.Namespace) -> None:
-    from toolkit.evaluation.comparison.paper_comparison import check_judged, lay_out, long_forms, scores_beside
+    from toolkit.evaluation.comparison.paper_comparison import check_judged, lay_out, long_forms, scores_beside, standing_table
     from toolkit.evaluation.scores.core_queries import CORE
 
     if args.ori_unit == CORE:
@@ -137,6 +142,10 @@ def _published(prepared: Evaluation, args: argparse.Namespace) -> None:
     if args.format == "trec":
         raise ToolkitError("published numbers have no format trec", "--format table, json, csv, latex or markdown")
     check_judged(args.benchmark, args.qrels)
+    if args.standing:
+        table, forms = standing_table(prepared, args.benchmark, args.measures, args.missing)
+        write_tables(table, args, forms=forms)
+        return
     rows, notes = scores_beside(prepared, args.benchmark, args.published, args.measures, args.missing)
     write_tables(lay_out(rows, notes), args, forms=long_forms(rows, notes))
 

@@ -11,12 +11,19 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.core.tables.aligned_table import to_text
-from toolkit.evaluation.comparison.paper_comparison import check_judged, lay_out, paper_of, printed_as, scores_beside
+from toolkit.evaluation.comparison.paper_comparison import (
+    check_judged,
+    lay_out,
+    paper_of,
+    printed_as,
+    scores_beside,
+    standing_table,
+)
 from toolkit.evaluation.scores.evaluation import prepare
 from toolkit.files.formats import write_run
 from toolkit.files.provenance import file_digest, write_record
 from toolkit.registry.published import cells
-from toolkit.registry.published.comparison import as_cells, beside, claims_over
+from toolkit.registry.published.comparison import as_cells, beside, claims_over, standings
 from toolkit.registry.published.paper_tables import is_of
 
 DIMENSIONS = ("audience", "keyword", "format", "language", "length", "source")
@@ -246,3 +253,36 @@ def test_a_run_of_a_mini_is_known_by_its_metadata_where_its_ids_are_those_of_the
     write_record(run, {"data": data})
     with pytest.raises(ToolkitError, match="infosearch-mini was written for this project"):
         compared(run, "infosearch", system)
+
+
+def test_a_number_stands_among_the_published_ones_of_200_models():
+    scores = [
+        Score("mine", "core17", "paired", "pMRR", 0.1, 20),
+        Score("mine", "core17", "og", "nDCG@20", -1.0, 20),
+        Score("mine", "news21", "paired", "pMRR", 1.0, 32),
+        Score("mine", "average", "paired", "pMRR", 0.5, 104),  # MTEB's mean is not among the rows
+    ]
+    best, last, first = standings(scores, ("core17", "news21", "robust04"), "followir")
+    theirs = sorted(
+        ((each.value, each.system) for each in cells("followir") if each.ours == (("core17",), "", "pMRR")), reverse=True
+    )
+    better = [system for value, system in theirs if value > 0.1]
+    assert (best.place, best.of) == (len(better) + 1, 200)
+    assert [name.rpartition(" ")[0] for name in best.above] == better[:-3:-1]
+    assert [name.rpartition(" ")[0] for name in best.below] == [system for value, system in theirs if value <= 0.1][:2]
+    assert (last.place, last.of, last.below) == (192, 191, ())
+    assert (first.place, first.of, first.above) == (1, 200, ())
+
+
+def test_standing_stands_beside_what_a_paper_prints_and_is_refused_for_a_mini(run):
+    table, forms = standing_table(prepare([str(run)], "infosearch", None, None, "tandem"), "infosearch", ["pMRR"], "worst")
+    average = next(row for row in json.loads(forms["json"]())["rows"] if row["group"] == "average")
+    assert (average["of"], average["measure"], average["mode"]) == (18, "pMRR", "")
+    assert 1 <= average["place"] <= 19
+    assert "place" in to_text([table])
+    with pytest.raises(ToolkitError, match="none of these numbers"):
+        standing_table(prepare([str(run)], "infosearch", None, None, "tandem"), "infosearch", ["WISE@20"], "worst")
+    for wrong in (["--format", "trec"], ["--by-query"], ["--baseline", run]):
+        assert tandem("evaluate", run, "--benchmark", "infosearch", "--standing", *wrong).returncode == 2
+    done = tandem("evaluate", run, "--benchmark", "infosearch-mini", "--standing")
+    assert (done.returncode, "never set beside published ones" in done.stderr) == (2, True)

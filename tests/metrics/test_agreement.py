@@ -7,7 +7,7 @@ import pytest
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import to_text
-from toolkit.metrics.agreement import MOVEMENT, Graded, agreement, lay_out, long_forms, orders
+from toolkit.metrics.agreement import MOVEMENT, Graded, agreement, between_groups, lay_out, lay_out_between, long_forms, orders
 from toolkit.registry import benchmark
 from toolkit.registry.published.paper_tables import graded
 
@@ -87,3 +87,29 @@ def test_a_measure_that_is_the_same_for_all_has_no_order():
         "systems": 2,
     }
     assert long_forms(rows)["csv"]().splitlines()[2] == "x,y,,2"
+
+
+def test_public_results_on_sister_sets_agree_in_ndcg_and_hardly_in_p_mrr():
+    """The figures of 200 public models, to two decimals."""
+    rows, notes = between_groups("followir")
+    found = {(row.kind, row.measure, row.mode): [] for row in rows}
+    for row in rows:
+        found[row.kind, row.measure, row.mode].append(round(row.tau, 2))
+    assert found["", "pMRR", ""] == [0.32, 0.37, 0.34]
+    assert found["", "nDCG@20", "og"] == [0.76, 0.82, 0.78]
+    assert found["", "nDCG@20", "changed"] == [0.79, 0.75, 0.70]
+    assert found["", "AP@1000", "og"] == [0.80, 0.84, 0.76]
+    assert found["1.18.0", "pMRR", ""] == [0.16, 0.26, 0.22]
+    assert found["1.18.0", "nDCG@20", "og"] == [0.66, 0.75, 0.70]
+    signs = [row.same_sign for row in rows if (row.kind, row.measure) == ("", "pMRR")]
+    assert [round(share, 2) for share in signs] == [0.67, 0.51, 0.52]
+    assert {row.systems for row in rows if row.kind == "1.18.0"} == {127}
+    assert notes == ["pMRR: |mean over groups| is below 0.02 for 102, below 0.05 for 187 of 200 systems"]
+    assert all(row.same_sign is None for row in rows if row.measure != "pMRR")
+    assert "1.18.0      pMRR              core17  news21    0.16" in to_text([lay_out_between(rows, notes)])
+
+
+def test_a_table_of_averages_alone_has_no_groups_to_compare():
+    with pytest.raises(ToolkitError, match="no table of instructir has scores of two groups"):
+        between_groups("instructir")
+    assert {row.first for row in between_groups("infosearch", "2")[0]} >= {"audience", "keyword"}

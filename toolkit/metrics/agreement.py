@@ -1,8 +1,9 @@
 """Do measures order systems alike? Kendall's tau-b between the orders by each, and by how far the gold document moves."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product
+from itertools import combinations, product
 from typing import NamedTuple
 
 from toolkit import registry
@@ -10,10 +11,12 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import INSTRUCTED, REVERSED, Modes
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.core.tables.tabular import to_csv, to_json
-from toolkit.registry.published.paper_tables import graded
+from toolkit.registry.published.paper_tables import cells_of, graded
 
 GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables have it
 MOVEMENT = "R_rev - R_ins"
+LEAST_OF_KIND = 10  # systems of a kind whose order in two groups is compared
+NEAR_ZERO = (0.02, 0.05)
 
 
 class Graded(NamedTuple):
@@ -83,6 +86,78 @@ def agreement(columns: Mapping[str, Mapping[str, float]]) -> list[Agreement]:
 def printed_agreement(paper: str, table: str | None = None) -> list[Agreement]:
     """The same of the systems of a table that a benchmark's paper prints, by default its first with scores."""
     return agreement(orders((Graded(*row) for row in graded(paper, table)), registry.benchmark(paper).modes))
+
+
+class Between(NamedTuple):
+    """How alike one measure orders systems in two groups of a benchmark.
+
+    kind       heading of the systems, for MTEB's results its version; empty for all
+    tau        Kendall's tau-b; NaN for fewer than two systems
+    same_sign  share of the systems whose values have one sign in both groups; None for a measure that is never negative
+    systems    how many have both
+    """
+
+    kind: str
+    measure: str
+    mode: str
+    first: str
+    second: str
+    tau: float
+    same_sign: float | None
+    systems: int
+
+
+def between_groups(paper: str, table: str | None = None) -> tuple[list[Between], list[str]]:
+    """Every pair of groups of a published table by every measure, over all systems and over each kind of ten or more; and of
+    each signed measure how many systems have a mean over the groups near 0.
+
+    Raises ToolkitError where the tables have no scores of two groups.
+    """
+    single = [cell for cell in cells_of(paper, table) if cell.ours and len(cell.ours.groups) == 1]
+    chosen = [cell for cell in single if cell.table == single[0].table]
+    kinds = Counter(kind for _, kind in {(cell.system, cell.kind) for cell in chosen})
+    values: dict[tuple[str, str, str], dict[str, dict[str, float]]] = {}
+    for cell in chosen:
+        for kind in dict.fromkeys(("", *([cell.kind] if kinds[cell.kind] >= LEAST_OF_KIND else []))):
+            by_group = values.setdefault((kind, cell.measure, cell.mode), {})
+            by_group.setdefault(cell.ours.groups[0], {})[f"{cell.system} {cell.kind}"] = cell.value
+    rows, notes = [], []
+    for place, by_group in values.items():
+        signed = min(value for column in by_group.values() for value in column.values()) < 0
+        for (first, column), (second, other) in combinations(by_group.items(), 2):
+            both = [system for system in column if system in other]
+            tau = tau_b([column[each] for each in both], [other[each] for each in both])
+            same = sum((column[each] > 0) == (other[each] > 0) for each in both) / len(both) if signed and both else None
+            rows.append(Between(*place, first, second, tau, same, len(both)))
+        if signed and not place[0]:
+            notes.append(_near_zero(" ".join(filter(None, place)), list(by_group.values())))
+    if not rows:
+        raise ToolkitError(f"no table of {paper} has scores of two groups", f"see `tandem benchmarks published {paper}`")
+    return sorted(rows, key=lambda row: row.kind != ""), notes
+
+
+def _near_zero(number: str, columns: Sequence[Mapping[str, float]]) -> str:
+    systems = [system for system in columns[0] if all(system in column for column in columns)]
+    means = [abs(math.fsum(column[system] for column in columns) / len(columns)) for system in systems]
+    counts = (f"below {bound:g} for {sum(mean < bound for mean in means)}" for bound in NEAR_ZERO)
+    return f"{number}: |mean over groups| is {', '.join(counts)} of {len(means)} systems"
+
+
+def lay_out_between(rows: Sequence[Between], notes: Sequence[str]) -> Table:
+    """A row a pair of groups."""
+    lines = [
+        (row.kind or "all", *row[1:5], Number(row.tau, decimals=2), row.same_sign and Number(row.same_sign, decimals=2), row[7])
+        for row in rows
+    ]
+    labels = [Column(name, label=True) for name in ("systems of", "measure", "mode", "group", "other")]
+    text = "tau: Kendall's tau-b between the orders of the systems; same sign: share of systems with one sign in both groups"
+    return Table((*labels, *map(Column, ("tau", "same sign", "systems"))), lines, [text, *notes])
+
+
+def between_forms(rows: Sequence[Between], notes: Sequence[str]) -> dict[str, Callable[[], str]]:
+    """format -> what makes it, of those for programs."""
+    records = [row._asdict() for row in rows]
+    return {"json": lambda: to_json(records, notes), "csv": lambda: to_csv(Between._fields, records)}
 
 
 def _pair(name: str, other: str, first: Mapping[str, float], second: Mapping[str, float]) -> Agreement:

@@ -66,7 +66,7 @@ def test_a_name_that_is_printed_three_times_is_not_chosen_from():
 @pytest.mark.parametrize(
     ("paper", "table", "system", "message"),
     [
-        ("followir", None, None, "nothing published is known of followir"),
+        ("nevir", None, None, "nothing published is known of nevir"),
         ("infosearch", "3", None, "the infosearch paper has no table '3' of numbers"),
         ("infosearch", None, "gpt4o", "the infosearch paper prints no system 'gpt4o'"),
         ("infosearch", None, "colbertv2", "the infosearch paper does not report colbertv2"),
@@ -108,3 +108,15 @@ def test_claims_and_what_the_tables_say_to_them():
     ]  # fmt: skip
     told = json.loads(published("mfollowir", "--claims", "--format", "json"))["rows"]
     assert [row["outcome"] for row in told] == [claim.holds for claim in claims("mfollowir")]
+
+
+def test_public_results_are_shown_by_the_entry_or_the_models_name():
+    done = tandem("benchmarks", "published", "followir", "--system", "e5-large-v2", "--format", "csv")
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert {(row["system"], row["kind"]) for row in rows} == {("intfloat/e5-large-v2", "1.18.0")}
+    assert (
+        done.stdout
+        == tandem("benchmarks", "published", "followir", "--system", "intfloat/e5-large-v2", "--format", "csv").stdout
+    )
+    done = tandem("benchmarks", "published", "followir", "--between-groups", "--system", "e5-large-v2")
+    assert (done.returncode, done.stderr.splitlines()[1]) == (2, "hint:  leave --system out")

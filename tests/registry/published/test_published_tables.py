@@ -21,7 +21,9 @@ from toolkit.registry.published.paper_tables import (
     kind_of,
     papers,
     picks,
+    row_of,
     rows_named,
+    sources,
     unmapped,
 )
 
@@ -45,12 +47,28 @@ def cell(paper, **where):
 
 def test_there_are_four_papers():
     assert set(papers()) == set(PAPERS)
-    assert published.cells("followir") == ()
+    assert published.cells("nevir") == ()
+
+
+def test_public_results_are_no_papers_tables():
+    assert set(sources()) == {*PAPERS, "followir"}
+    cells = published.cells("followir")
+    assert len(cells) == 600 + 6 * (600 - 27)  # p-MRR of all; nine models have it alone
+    assert len({each.system for each in cells}) == 200
+    [one] = [
+        each
+        for each in cells
+        if picks({"system": "intfloat/e5-large-v2", "mode": "og", "measure": "nDCG@5"}, each._asdict())
+        and each.group.startswith("News21")
+    ]
+    assert one.ours == Place(("news21",), "og", "nDCG@5")
+    assert row_of("followir", registry.systems()["e5-large-v2"]) == {"name": "intfloat/e5-large-v2"}
+    assert row_of("followir", registry.systems()["bm25"]) == row_of("followir", None) == {}
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data beside the checkout")
 def test_the_tables_are_those_that_were_handed_down():
-    theirs = {path.name: path.read_bytes() for paper in PAPERS for path in SHARED.glob(f"{paper}-*.csv")}
+    theirs = {path.name: path.read_bytes() for paper in (*PAPERS, "mteb") for path in SHARED.glob(f"{paper}-*.csv")}
     assert {path.name: path.read_bytes() for path in PUBLISHED.glob("*-*.csv")} == theirs
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from toolkit import datasets
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.core.scores import PAIRED
+from toolkit.core.scores import PAIRED, Scores
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.core.tables.tabular import to_csv, to_json
 from toolkit.evaluation.comparison.comparison import Testing, compare
@@ -17,7 +17,7 @@ from toolkit.evaluation.scores.core_queries import BOTH
 from toolkit.evaluation.scores.evaluation import Evaluation
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.files.provenance import Recorded, part, system_name
-from toolkit.registry.published.comparison import Beside, beside, measures_of
+from toolkit.registry.published.comparison import Beside, beside, measures_of, standings
 from toolkit.registry.published.paper_tables import cells, printed_row
 from toolkit.registry.published.tables_as_text import numbered
 
@@ -75,7 +75,7 @@ def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
 
     Raises ToolkitError where the paper does not report it, and for a run whose record says that it is of a mini.
     """
-    record = Recorded(run.source.split(", ")[0], run).record if run.source else {}
+    record = _record_of(run)
     check_made_for(record)
     if system:
         return printed_row(paper, system)
@@ -84,6 +84,10 @@ def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
         return printed_row(paper, name)
     except ToolkitError as error:
         raise ToolkitError(f"{run.source or run.tag}: {error}", f"name the row: --published SYSTEM; {error.hint}") from error
+
+
+def _record_of(run: Run) -> Mapping[str, Any]:
+    return Recorded(run.source.split(", ")[0], run).record if run.source else {}
 
 
 def scores_beside(
@@ -98,13 +102,42 @@ def scores_beside(
     """
     paper, groups = paper_of(benchmark)
     rows = {run.tag: printed_as(run, paper, system) for run in evaluation.runs}
-    # as the measures of the benchmark's own table: those that need other modes than are judged are left out, with a note
-    judgments = replace(evaluation.judgments, measures=measures_of(paper), shown=())
-    scores = replace(evaluation, judgments=judgments).scores(measures, missing=missing, ori_unit=BOTH)
+    scores = _as_printed(evaluation, paper, measures, missing)
     numbers = beside(scores.rows, groups, paper, rows)
     if not numbers:
         raise ToolkitError(f"the {paper} paper prints none of these numbers", f"see `tandem benchmarks published {paper}`")
     return numbers, scores.notes
+
+
+def _as_printed(evaluation: Evaluation, paper: str, measures: Sequence[str] | None, missing: str) -> Scores:
+    """The scores that a paper prints; of the measures of its benchmark, those that need other modes than are judged are left
+    out, with a note."""
+    judgments = replace(evaluation.judgments, measures=measures_of(paper), shown=())
+    return replace(evaluation, judgments=judgments).scores(measures, missing=missing, ori_unit=BOTH)
+
+
+STANDING_HEADS = ("run", "group", "mode", "measure", "value", "place", "of", "above", "below")
+
+
+def standing_table(
+    evaluation: Evaluation, benchmark: str | None, measures: Sequence[str] | None, missing: str
+) -> tuple[Table, dict[str, Callable[[], str]]]:
+    """Where each number of the runs stands among the published ones of all systems, and what makes the forms for programs.
+
+    Raises ToolkitError for a mini, for a benchmark of which nothing is published, and where there is nothing to compare.
+    """
+    paper, groups = paper_of(benchmark)
+    for run in evaluation.runs:
+        check_made_for(_record_of(run))
+    scores = _as_printed(evaluation, paper, measures, missing)
+    found = standings(scores.rows, groups, paper)
+    if not found:
+        raise ToolkitError(f"none of these numbers is published of {paper}", f"see `tandem benchmarks published {paper}`")
+    records = [{**row._asdict(), "above": ", ".join(row.above), "below": ", ".join(row.below)} for row in found]
+    figures = [[*list(each.values())[:4], Number(each["value"]), *list(each.values())[5:]] for each in records]
+    columns = [Column(name, label=place < 4, prose=place > 6) for place, name in enumerate(STANDING_HEADS)]
+    forms = {"json": lambda: to_json(records, scores.notes), "csv": lambda: to_csv(STANDING_HEADS, records)}
+    return Table(columns, figures, scores.notes), forms
 
 
 def _record(row: Beside) -> dict[str, Any]:

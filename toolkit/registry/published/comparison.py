@@ -11,7 +11,7 @@ from toolkit.core.scores import AVERAGE, PAIRED, SIGNIFICANT, Score
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.published.claims import Claim, outcomes
-from toolkit.registry.published.paper_tables import PUBLISHED, Cell, Place, cells, is_of, kind_of, unprinted
+from toolkit.registry.published.paper_tables import PUBLISHED, Cell, Place, cells, is_of, kind_of, row_of, unprinted
 
 
 class Beside(NamedTuple):
@@ -72,6 +72,48 @@ def _merged(known: Beside | None, row: Beside) -> Beside:
     return known._replace(cell=known.cell._replace(inconsistent=flaws), tables=(*known.tables, *row.tables))
 
 
+class Standing(NamedTuple):
+    """Where a number of a run stands among the published ones of all systems.
+
+    place         1 for better than all of them
+    of            how many there are
+    above, below  the systems next to it, the nearest first, as they are printed
+    """
+
+    run: str
+    group: str
+    mode: str
+    measure: str
+    value: float
+    place: int
+    of: int
+    above: tuple[str, ...]
+    below: tuple[str, ...]
+
+
+def standings(scores: Iterable[Score], groups: Sequence[str], paper: str, *, near: int = 2) -> list[Standing]:
+    """Every aggregate number of the runs that is published of two systems or more, among these; near  systems on a side.
+
+    A number that equals a printed one stands above it. Where tables print a number differently, the last one counts.
+    """
+    printed: dict[tuple[str, str, str], dict[tuple[str, str], float]] = {}
+    for cell in cells(paper):
+        if cell.ours and (group := scored_group(cell.ours, groups)):
+            printed.setdefault((group, cell.ours.mode, cell.ours.measure), {})[cell.system, cell.kind] = cell.value
+    found = []
+    for (run, *place), value in aggregates(scores).items():
+        theirs = printed.get(tuple(place), {})
+        if len(theirs) < 2 or math.isnan(value):
+            continue
+        sign = -1 if registry.measure(place[2]).direction == "lower" else 1
+        ordered = sorted(theirs, key=lambda system: -sign * theirs[system])
+        better = sum(sign * theirs[system] > sign * value for system in ordered)
+        names = [f"{system} {theirs[system, kind]:.4f}" for system, kind in ordered]
+        above, below = names[max(0, better - near) : better][::-1], names[better : better + near]
+        found.append(Standing(run, *place, value, better + 1, len(ordered), tuple(above), tuple(below)))
+    return found
+
+
 def aggregates(scores: Iterable[Score]) -> dict[tuple[str, str, str, str], float]:
     """Run, group, mode (empty where it is paired) and measure -> value."""
     return {
@@ -103,7 +145,7 @@ def as_cells(
     places = {(cell.table, cell.group, cell.mode, cell.measure): cell for cell in cells(paper) if cell.ours}
     converted, taken = [], set()
     for run, spec in systems.items():
-        printed = spec.printed.get(paper, {}) if spec else {}
+        printed = row_of(paper, spec)
         names = printed.get("name", run)
         name = names if isinstance(names, str) else names[0]
         kind = printed.get("kind") or (kind_of(paper, spec.kind) if spec else "")

@@ -1,17 +1,21 @@
-"""The numbers that papers report: `registry/published/<paper>-*.csv`, a row each, and how they are read (`measures.yaml`)."""
+"""The numbers that papers report: `registry/published/<paper>-*.csv`, a row each, and how they are read (`measures.yaml`).
+
+So are public results of many models, a row a model and group (MTEB's on FollowIR).
+"""
 
 from __future__ import annotations
 
 import csv
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.loader import FOLDER, did_you_mean
 
@@ -35,7 +39,7 @@ class Place(NamedTuple):
 class Cell(NamedTuple):
     """One number of a paper.
 
-    table         its number, `figure3`, or `text` for what stands in running text
+    table         its number, `figure3`, `text` for what stands in running text, or `results` for public results
     system        as the table prints it, and so `group` (`average`: the printed one), `mode` and `measure`
     kind          the heading that it stands under (`bi-encoder`, `listwise`); `ours` knows no other way to tell rows of one
                   name apart
@@ -63,16 +67,28 @@ class Cell(NamedTuple):
 
 @functools.cache
 def cells(paper: str) -> tuple[Cell, ...]:
-    """Everything that a paper prints, table by table, each in its order; empty for a paper without tables."""
+    """Everything that a paper prints, or that is public of its benchmark, table by table, each in its order; else empty."""
     known = _reading().get(paper)
     if known is None:
         return ()
     scales = {measure: scale for scale, measures in known["scales"].items() for measure in measures}
     rows = []
-    for path in sorted(PUBLISHED.glob(f"{paper}-*.csv"), key=_order):
+    for path in sorted(PUBLISHED.glob(known.get("results", f"{paper}-*.csv")), key=_order):
         with path.open(encoding="utf-8", newline="") as file:
-            rows += [_cell(row, paper, known, scales) for row in csv.DictReader(file)]
+            read = csv.DictReader(file)
+            found = (row for each in read for row in _of_results(each, known)) if "results" in known else read
+            rows += [_cell(row, paper, known, scales) for row in found]
     return tuple(rows)
+
+
+def _of_results(row: Mapping[str, str], known: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """A row for each number that a model has in a table with a column a number."""
+    named = {ours: row[theirs] for ours, theirs in known["columns"].items()}
+    named["system"] = named["system"].replace("__", "/", 1)  # the id on the hub, as the names of files have it
+    for column, number in known["numbers"].items():
+        if row[column]:
+            measure, _, mode = number.partition(" ")
+            yield {**named, "table": "results", "measure": measure, "mode": mode, "value": row[column]}
 
 
 @functools.cache
@@ -121,7 +137,19 @@ def reading(paper: str) -> Mapping[str, Any]:
 
 def papers() -> tuple[str, ...]:
     """The papers whose tables are here, by the names of their benchmarks."""
+    return tuple(paper for paper, known in _reading().items() if "results" not in known)
+
+
+def sources() -> tuple[str, ...]:
+    """Those, and the benchmarks of which there are public results."""
     return tuple(_reading())
+
+
+def row_of(paper: str, spec: SystemSpec | None) -> Mapping[str, Any]:
+    """How a paper's tables print an entry of the registry, public results by its checkpoint; empty where they do not."""
+    if spec is None or "results" not in reading(paper):
+        return spec.printed.get(paper, {}) if spec else {}
+    return {"name": spec.checkpoint} if spec.checkpoint in rows_named(paper) else {}
 
 
 def unmapped(paper: str) -> dict[str, str]:
@@ -176,7 +204,7 @@ def cells_of(paper: str, table: str | None = None, system: str | None = None) ->
     """
     chosen = list(cells(paper))
     if not chosen:
-        raise ToolkitError(f"nothing published is known of {paper}", f"papers with tables: {', '.join(papers())}")
+        raise ToolkitError(f"nothing published is known of {paper}", f"there are tables of {', '.join(sources())}")
     if table is not None:
         tables = list(dict.fromkeys(cell.table for cell in chosen))
         if table not in tables:
@@ -195,7 +223,7 @@ def printed_row(paper: str, system: str) -> Mapping[str, Any]:
 
     Raises ToolkitError for an entry that the paper does not report, and for a name that it does not print or prints twice.
     """
-    entries = {name: spec.printed[paper] for name, spec in registry.systems().items() if paper in spec.printed}
+    entries = {name: row for name, spec in registry.systems().items() if (row := row_of(paper, spec))}
     if system in entries:
         return entries[system]
     if system in registry.systems():

@@ -13,6 +13,7 @@ from toolkit.registry.published.paper_tables import Cell, cells_of
 
 COLUMNS = (*Cell._fields[: Cell._fields.index("note")], "compared", "note", "inconsistent")
 WIDEST = 200  # characters of the heads that stand beside each other
+LONGEST = 8  # characters of a number; public results have all that a float has
 
 
 def printed_tables(
@@ -63,7 +64,8 @@ def _table(cells: Sequence[Cell]) -> Table:
     for cell in cells:
         head = _head(cell, across)
         marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in cell.inconsistent)
-        rows.setdefault(tuple(_labels(cell, down)), {})[head] = Number(cell.value, text=cell.printed + marks)
+        printed = cell.printed if len(cell.printed) <= LONGEST else f"{cell.value:.4f}"
+        rows.setdefault(tuple(_labels(cell, down)), {})[head] = Number(cell.value, text=printed + marks)
         rest = " ".join(filter(None, _labels(cell, across[1:])))
         columns.setdefault(head, Column(rest, above=cell.measure) if rest else Column(cell.measure))
     lines = [[*key, *(values.get(head) for head in columns)] for key, values in rows.items()]

@@ -14,6 +14,7 @@ from toolkit.evaluation.scores.evaluation import Evaluation
 from toolkit.metrics.evaluation import PAIRED
 from toolkit.registry.published.comparison import Beside, beside, claims_over, measures_of, tested, tests_of
 from toolkit.registry.published.kind_means import part_of
+from toolkit.registry.published.paper_tables import row_of
 from toolkit.reporting.report.differences import by_heading
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, known_values
 from toolkit.reporting.report.run_facts import headings
@@ -68,7 +69,7 @@ def _kinds(model: ReportModel) -> Iterator[tuple[str, list[RunFacts]]]:
 
 def _part(model: ReportModel, facts: RunFacts) -> str:
     paper = model.benchmark.name.removesuffix("-mini") if model.benchmark else ""
-    printed = facts.system.printed.get(paper, {}) if facts.system else {}
+    printed = row_of(paper, facts.system)
     name = printed.get("name", "")
     return part_of(paper, printed.get("kind", ""), name) if isinstance(name, str) else ""
 
@@ -149,9 +150,7 @@ def published_table(model: ReportModel, *, missing: str = "worst") -> Table:
     systems.
     """
     paper, groups = _paper(model)
-    printed = {
-        facts.name: facts.system.printed[paper] for facts in model.runs if facts.system and paper in facts.system.printed
-    }
+    printed = {facts.name: row for facts in model.runs if (row := row_of(paper, facts.system))}
     if not printed:
         hint = "runs are known by the system that their record names, or by their tags"
         raise ToolkitError(f"the {paper} paper reports none of these systems", hint)
