@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -132,6 +133,15 @@ def _repository(group: Group) -> str:
 
 def _keep(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str], candidates_in: Path | None = None) -> Part:
     """Check a group and write its copy, complete or not at all."""
+    layout = _layout(spec)
+    if not hasattr(layout, "unpack") or (source / "kept.yaml").is_file():
+        return _keep_tables(spec, group, source, origin, candidates_in)
+    with TemporaryDirectory() as folder:  # a release that is no tables is made such first
+        layout.unpack(source, group, Path(folder))
+        return _keep_tables(spec, group, Path(folder), origin, candidates_in)
+
+
+def _keep_tables(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str], candidates_in: Path | None) -> Part:
     from toolkit.files.formats import write_run
 
     layout = _layout(spec)

@@ -8,6 +8,7 @@ import io
 import itertools
 import pickle
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,26 @@ def parse_pickled(data: bytes, source: str) -> Run:
     and float; where the file is no mapping of query to document to score, or to documents, names a key twice or one dictionary
     in two places, or breaks off. `read_run` refuses more than 256 MiB.
     """
+    return checked(_read(data, source, HINT, lambda content: Run.from_columns(*_columns(content), source=source)))
+
+
+def load_pickled(path: Path, hint: str) -> Any:
+    """What another pickle of dict, list, str, int and float holds (BIRCO's test sets), of 256 MiB at most.
+
+    Raises ToolkitError, with the byte and this hint, at anything else.
+    """
+    if path.stat().st_size > MOST:
+        raise ToolkitError(f"{path} has more than {MOST >> 20} MiB", hint)
+    return _read(path.read_bytes(), str(path), hint, lambda content: content)
+
+
+def _read(data: bytes, source: str, hint: str, made_of: Callable[[Any], Any]) -> Any:
     file = io.BytesIO(data)
     try:
-        run = Run.from_columns(*_columns(_Unpickler(file).load()), source=source)
+        return made_of(_Unpickler(file).load())
     except _DAMAGE as error:
         why = str(error) if type(error) is pickle.UnpicklingError else f"no pickle, or a damaged one ({type(error).__name__})"
-        raise ToolkitError(f"{source}, byte {file.tell():,}: {why}", HINT) from error
-    return checked(run)
+        raise ToolkitError(f"{source}, byte {file.tell():,}: {why}", hint) from error
 
 
 def _columns(content: Any) -> tuple[list[str], list[str], list[float]]:

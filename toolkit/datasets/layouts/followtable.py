@@ -1,0 +1,201 @@
+"""FollowTable as it is released: tables to be found for a query, with instructions that keep some of its relevant tables.
+
+    data/<D>/tables/<id>.txt              a table each, in Markdown or HTML
+    data/<D>/query_instruction.json       query, query_positive; outs: instruction, instruction_type, instruction_positive
+    data/FollowTable/<D>/                 the same queries in InstructIR's form: queries (`<instruction> [SEP] <query>`),
+                                          only_queries, qrels/test and qrels/for_only_query_test; corpus, where it is there
+
+`og` is the query alone and `changed` the query with an instruction; what the instruction drops of the query's tables is judged
+0 there. Core queries are told apart by their published numbers: in WQT two have the text of another. A table is its file's
+text; the column `title` of `corpus` repeats a line of it, and is left out.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import join_mode
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.core.templates import SEPARATOR
+from toolkit.core.topics import Topic
+from toolkit.datasets.copies import row_values
+from toolkit.datasets.copies.data_files import Record, has_table, read_table
+from toolkit.datasets.group_data import Group, Part, as_qrels, part_name
+
+NEEDED = ("name", "folder")
+TABLES = ("corpus", "queries", "qrels", "base_qrels")  # of a copy
+FOLDERS = ("data", ".", "FollowTable/data")
+MODES = ("og", "changed")
+
+
+def tables(group: Group) -> tuple[str, ...]:
+    """What `unpack` writes."""
+    return TABLES
+
+
+def find(root: Path, group: Group) -> Path | None:
+    """The folder that has the set's own, in either form."""
+    places = (root / name for name in FOLDERS)
+    return next((place for place in places if _forms(place, group)), None)
+
+
+def expected(group: Group) -> str:
+    """For a message."""
+    return f"data/{group['folder']}/query_instruction.json or data/FollowTable/{group['folder']}/queries.jsonl"
+
+
+def _forms(folder: Path, group: Group) -> list[str]:
+    """The tables of queries that are there: of InstructIR's form, of the authors' own."""
+    names = (f"FollowTable/{group['folder']}/queries", f"{group['folder']}/query_instruction")
+    return [name for name in names if has_table(folder, name)]
+
+
+def unpack(source: Path, group: Group, folder: Path) -> None:
+    """Write the tables of a copy: the queries from InstructIR's form, where it is there, the texts from either."""
+    instructir = _forms(source, group)[0].startswith("FollowTable/")
+    queries, qrels, base = (_instructir if instructir else _own)(source, group)
+    for table, rows in zip(TABLES, (_texts(source, group), queries, qrels, base), strict=True):
+        with (folder / f"{table}.jsonl").open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _texts(source: Path, group: Group) -> Iterator[dict[str, str]]:
+    """The corpus in InstructIR's form, else a file a table, by name. ToolkitError where neither is there."""
+    name = group["folder"]
+    if has_table(source, table := f"FollowTable/{name}/corpus"):
+        yield from (
+            {"_id": row_values.identifier(r, "_id"), "text": row_values.text(r, "text")} for r in read_table(source, table)
+        )
+        return
+    paths = sorted((source / name / "tables").glob("*.txt"))
+    if not paths:
+        raise ToolkitError(f"{source} has neither {table}.jsonl nor {name}/tables/", "take the whole `data` of the repository")
+    for path in paths:
+        try:
+            yield {"_id": path.stem, "text": path.read_text(encoding="utf-8")}
+        except UnicodeDecodeError as error:
+            raise ToolkitError(f"{path}: no UTF-8", "get the file again") from error
+
+
+Rows = list[dict[str, Any]]
+
+
+def _instructir(source: Path, group: Group) -> tuple[Rows, Rows, Rows]:
+    """Queries and both tables of judgments, line by line."""
+    folder = f"FollowTable/{group['folder']}"
+    problems: list[str] = []
+    cores = row_values.by_id(source, f"{folder}/only_queries", ("_id",), "query", problems)
+    queries = []
+    for query_id, record in row_values.by_id(source, f"{folder}/queries", ("_id",), "query", problems).items():
+        core = query_id.rpartition("_")[0]
+        instruction, separator, query = row_values.text(record, "text").rpartition(SEPARATOR)
+        if core not in cores or not separator or query != row_values.text(cores[core], "text"):
+            problems.append(f"{record.place}: {query_id} is no instruction and one of the queries, `{SEPARATOR}` between them")
+        about = record.values.get("metadata")
+        kind = about.get("instruction_type", "") if isinstance(about, dict) else ""
+        queries.append({"_id": query_id, "core": core, "query": query, "instruction": instruction, "type": str(kind)})
+    row_values.refuse(source / folder, problems)
+    judged = (list(read_table(source, f"{folder}/qrels/{name}")) for name in ("test", "for_only_query_test"))
+    qrels, base = ([dict(record.values) for record in records] for records in judged)
+    return queries, qrels, base
+
+
+def _own(source: Path, group: Group) -> tuple[Rows, Rows, Rows]:
+    """The same from the authors' file, in which queries and instructions have their places, from 0, as ids."""
+    queries: Rows = []
+    qrels: Rows = []
+    base: Rows = []
+    for number, record in enumerate(read_table(source, f"{group['folder']}/query_instruction")):
+        outs = record.values.get("outs")
+        if not isinstance(outs, list) or not all(isinstance(out, dict) for out in outs):
+            raise ToolkitError(f"{record.place}: expected a list of objects in 'outs'", "get the file again")
+        query = row_values.text(record, "query")
+        base += _positives(str(number), record, "query_positive") if outs else []
+        for place, out in enumerate(outs):
+            own = Record(f"{record.place}, instruction {place}", out)
+            query_id, instruction = f"{number}_{place}", row_values.text(own, "instruction")
+            kind = row_values.optional(own, "instruction_type")
+            queries.append({"_id": query_id, "core": str(number), "query": query, "instruction": instruction, "type": kind})
+            qrels += _positives(query_id, own, "instruction_positive")
+    return queries, qrels, base
+
+
+def _positives(query_id: str, record: Record, column: str) -> Rows:
+    names = record.values.get(column)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ToolkitError(f"{record.place}: expected a list of names in {column!r}", "get the file again")
+    return [{"query-id": query_id, "corpus-id": name.removesuffix(".txt"), "score": 1} for name in names]
+
+
+def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+    """A set from its copy's tables. A judgment that stands twice counts once, which a note says.
+
+    All that cannot be right (an unknown table, an instruction without a table that it keeps, one that keeps what is not
+    relevant to its query) is one ToolkitError with file and line of each problem.
+    """
+    problems: list[str] = []
+    docs = row_values.documents(folder, "corpus", problems)
+    return _part(folder, group, docs, list(docs.values()), problems)
+
+
+def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+    """The same without a look at the documents, which are read when they are asked for."""
+    return _part(folder, group, None, row_values.stored_docs(folder, "corpus"), [])
+
+
+def _part(folder: Path, group: Group, known: Mapping[str, Doc] | None, docs: Any, problems: list[str]) -> Part:
+    queries = row_values.by_id(folder, "queries", ("_id",), "query", problems)
+    cores = dict.fromkeys(row_values.text(record, "core") for record in queries.values())
+    lines: dict[str, int] = {}
+    kept = _judged(folder, "qrels", queries, known, lines, problems)
+    relevant = _judged(folder, "base_qrels", cores, known, lines, problems)
+    topics: dict[str, list[Topic]] = {mode: [] for mode in MODES}
+    labels: dict[str, dict[str, dict[str, int]]] = {mode: {} for mode in MODES}
+    for query_id, record in queries.items():
+        core, query, instruction = (row_values.text(record, name) for name in ("core", "query", "instruction"))
+        if not kept[query_id] or not kept[query_id].keys() <= relevant[core].keys():
+            problems.append(f"{record.place}: {query_id} keeps no table, or one that its query does not have")
+        prefix = part_name(group["name"])
+        ids = {mode: join_mode(f"{prefix}-{query_id}", mode) for mode in MODES}
+        shared = {"query": query, "group_id": f"{prefix}-{core}", "condition": row_values.optional(record, "type")}
+        topics["og"].append(Topic(ids["og"], query, mode="og", original_id=core, **shared))
+        text = f"{query} {instruction}"
+        changed = Topic(ids["changed"], text, instruction=instruction, mode="changed", original_id=query_id, **shared)
+        topics["changed"].append(changed)
+        labels["og"][ids["og"]] = relevant[core]
+        labels["changed"][ids["changed"]] = {doc_id: int(doc_id in kept[query_id]) for doc_id in relevant[core]}
+    row_values.refuse(folder, problems)
+    counted = {"lines": lines["qrels"], "distinct": sum(map(len, kept.values())), "base": lines["base_qrels"]}
+    twice = counted["lines"] - counted["distinct"]
+    notes = [f"{group['name']}: {twice} of {counted['lines']} judgments stand twice in the release"] if twice else []
+    qrels = {mode: as_qrels(labels[mode], join_mode(part_name(group["name"]), mode)) for mode in MODES}
+    return Part(group["name"], topics, qrels, docs, notes=tuple(notes), published=counted)
+
+
+def _judged(
+    folder: Path, table: str, queries: Mapping[str, Any], known: Any, lines: dict[str, int], problems: list[str]
+) -> dict[str, dict[str, int]]:
+    """Query -> its positives; how many lines there are of the table goes to `lines`."""
+    judged: dict[str, dict[str, int]] = {query_id: {} for query_id in queries}
+    lines[table] = 0
+    for record in read_table(folder, table):
+        lines[table] += 1
+        query_id, doc_id = row_values.identifier(record, "query-id"), row_values.identifier(record, "corpus-id")
+        if query_id not in judged or row_values.label(record) != 1 or (known is not None and doc_id not in known):
+            problems.append(f"{record.place}: an unknown query or table, or a score other than 1")
+        else:
+            judged[query_id][doc_id] = 1
+    return judged
+
+
+def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
+    """Lines of judgments as released, those that differ, those of queries alone; and that every instruction drops a table."""
+    wanted = group["judgments"]
+    off = [f"{number} {what} expected, {part.published[what]} found" for what, number in wanted.items()]
+    yield "judgments", "; ".join(text for text, what in zip(off, wanted, strict=True) if wanted[what] != part.published[what])
+    dropped = {row.query_id for row in part.qrels["changed"] if not row.relevance}
+    idle = [topic.query_id for topic in part.topics["changed"] if topic.query_id not in dropped]
+    yield "tables dropped", f"{len(idle)} instructions drop none ({', '.join(idle[:3])})" if idle else ""
