@@ -112,6 +112,7 @@ class Scores:
     changes  where runs were compared with a baseline: how each number of another run differs from the baseline's
     intervals  of values whose measures have them (`MeasureSpec.intervals`): low and high
     findings  run -> `toolkit.metrics.families.diagnostics.Findings`, of which the notes tell
+    controls  run of something else in the place of instructions -> what (`placebo`), and the run that it stands below
     """
 
     rows: tuple[Score, ...]
@@ -119,6 +120,7 @@ class Scores:
     changes: Mapping[Place, Change] = field(default_factory=dict)
     findings: Mapping[str, Any] = field(default_factory=dict)
     intervals: Mapping[Place, tuple[float, float]] = field(default_factory=dict)
+    controls: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def change(self, row: Score) -> Change | None:
         """How a row differs from the baseline; None for a row of the baseline itself and where nothing was tested."""

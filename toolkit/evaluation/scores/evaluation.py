@@ -17,6 +17,7 @@ from toolkit.core.scores import Change, Place, Scores
 from toolkit.core.tables.aligned_table import Table
 from toolkit.datasets.recorded_topics import recorded_benchmark
 from toolkit.evaluation.comparison.comparison import Baseline, against, untested
+from toolkit.evaluation.comparison.controls import recorded_controls
 from toolkit.evaluation.comparison.intervals import NOTE
 from toolkit.evaluation.comparison.intervals import intervals as intervals_of
 from toolkit.evaluation.comparison.notes import falling_notes, run_findings, run_notes
@@ -82,8 +83,7 @@ class Evaluation:
         if references:
             self._check_references()
         types, notes = types_of(self.judgments) if by_type else ((), [])
-        first = [baseline.of(self.runs)] if baseline else []  # the baseline stands first
-        runs = [*first, *(run for run in self.runs if run not in first)]
+        runs, controls = _in_order(self.runs, baseline)
         rows = []
         for run in runs:
             rows += score(run, self.judgments, chosen, types=types, by_query=by_query)
@@ -113,7 +113,7 @@ class Evaluation:
             notes += [*tested, *untested(rows, changes)]
         if self.published:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
-        return Scores(tuple(rows), tuple(notes), changes, found, own_intervals)
+        return Scores(tuple(rows), tuple(notes), changes, found, own_intervals, controls)
 
     def _check_references(self) -> None:
         if not self.has_references:
@@ -143,6 +143,15 @@ class Evaluation:
         if not judging:
             raise ToolkitError(f"{self.judgments.name} has no query {query_id}", f"it has {three(self.judgments.query_ids)}")
         return [lay_out(run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs]
+
+
+def _in_order(runs: Sequence[Run], baseline: Baseline | None) -> tuple[list[Run], Mapping[str, tuple[str, str]]]:
+    """The runs, the baseline first and each followed by its controls; and the controls (`recorded_controls`)."""
+    controls = recorded_controls(runs)
+    first = [baseline.of(runs)] if baseline else []
+    below = {run.tag: [each for each in runs if controls.get(each.tag, ("", ""))[1] == run.tag] for run in runs}
+    ordered = [each for run in (*first, *runs) if run in first or run.tag not in controls for each in (run, *below[run.tag])]
+    return list({each.tag: each for each in ordered}.values()), controls
 
 
 def parts_of(measure: str) -> list[str]:

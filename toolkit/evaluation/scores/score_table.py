@@ -17,8 +17,8 @@ Place = tuple[str, str]  # measure, mode
 
 
 def lay_out(scores: Scores) -> Table:
-    """The scores as a table: a run's rows, below them its references (the last group alone, the average) and how it differs
-    from the baseline. Where not all columns fit, the first measure and those over pairs of modes come first.
+    """The scores as a table: a run's rows, below them its references (the last group alone, the average), how it differs
+    from the baseline, and its controls. Where not all columns fit, the first measure and those over pairs of modes come first.
     """
     values: dict[Key, dict[Place, Number]] = {}
     changes: dict[Key, dict[Place, Change]] = {}
@@ -34,14 +34,14 @@ def lay_out(scores: Scores) -> Table:
     places = _places(scores.rows)
     last = {run: group for run, group, query_id in values if not query_id}
     keys = [key for key in values if not reference_of(key[0]) or key[1] == last[key[0]]]
-    labels = [(reference_of(run) or run, group, query_id or "all") for run, group, query_id in keys]
+    labels = [(_label(run, scores), group, query_id or "all") for run, group, query_id in keys]
     parts = [part for part in range(3) if len({label[part] for label in labels}) > 1] or [0]
     if changes or bounds:
         parts = sorted({0, *parts})  # differences and intervals are named there
     rows: list[Sequence[Cell]] = []
     below, details = set(), set()
     for key, label in zip(keys, labels, strict=True):
-        if reference_of(key[0]):
+        if reference_of(key[0]) or key[0] in scores.controls:
             below.add(len(rows))
         rows.append([*(label[part] for part in parts), *(values[key].get(place) for place in places)])
         more = (*_intervals(bounds.get(key, {}), places), *_differences(changes.get(key, {}), places))
@@ -54,6 +54,11 @@ def lay_out(scores: Scores) -> Table:
     names = {"differences": changes, "intervals": bounds}
     hidden = f"{' and '.join(name for name, there in names.items() if there)} within groups" if details else ""
     return Table(columns, rows, scores.notes, below=frozenset(below), details=frozenset(details), details_name=hidden)
+
+
+def _label(run: str, scores: Scores) -> str:
+    """What a row is called: a reference or a control, which stands below its run, by what it is."""
+    return scores.controls[run][0] if run in scores.controls else reference_of(run) or run
 
 
 def lay_out_measures(scores: Scores) -> Table:

@@ -131,6 +131,18 @@ def irs(pairs: Pairs, role: int, documents: int = 0) -> np.ndarray:
 
     Raises ToolkitError where nothing says N, or where more documents are relevant to a query.
     """
+    _, moved, divisor = _responses(pairs, role, documents)
+    return np.divide(moved, divisor, out=np.zeros(len(moved)), where=divisor != 0)
+
+
+def irs_of_documents(pairs: Pairs, role: int, documents: int = 0) -> np.ndarray:
+    """(n,) what each gold document and instruction negative adds to its query's IRS, whose sum they are."""
+    changes, _, divisor = _responses(pairs, role, documents)
+    return np.divide(changes, divisor[pairs.queries], out=np.zeros(len(changes)), where=divisor[pairs.queries] != 0)
+
+
+def _responses(pairs: Pairs, role: int, documents: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(n,) by how much each document's discount changes as the mode asks; (queries,) their sum, and what it is divided by."""
     size = _corpus_size(pairs, documents)
     wanted = pairs.gold != (role == REVERSED)
     discounts = 1 / np.log2(1 + np.where(pairs.missing, size + 1, pairs.ranks))
@@ -142,8 +154,7 @@ def irs(pairs: Pairs, role: int, documents: int = 0) -> np.ndarray:
     first, last = (np.append(0, np.cumsum(1 / np.log2(1 + ranks))) for ranks in (places, size + 1 - places))
     best, worst = first[asked] - last[ruled_out] - before, last[asked] - first[ruled_out] - before
     moved = after - before
-    divisor = np.where(moved >= 0, best, np.abs(worst))
-    return np.divide(moved, divisor, out=np.zeros(count), where=divisor != 0)
+    return gains[:, 1] - gains[:, 0], moved, np.where(moved >= 0, best, np.abs(worst))
 
 
 def _corpus_size(pairs: Pairs, documents: int) -> int:
