@@ -14,6 +14,7 @@ from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
 from toolkit.registry import evidence, with_evidence
+from toolkit.studies.measure_cards.control_evidence import control_table
 from toolkit.studies.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
 from toolkit.studies.measure_cards.discrimination import NOTES as DECISION_NOTES
 from toolkit.studies.measure_cards.discrimination import Decided, decisions
@@ -97,7 +98,13 @@ def _sensitivity(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str,
 
 def evidence_tables(name: str) -> list[Table]:
     """What is recorded of a measure, over all benchmarks: those tables that have rows."""
-    tables = (_reference_table(name), _decision_table(name), _agreement_table(name), _sensitivity_table(name))
+    tables = (
+        _reference_table(name),
+        control_table(name),
+        _decision_table(name),
+        _agreement_table(name),
+        _sensitivity_table(name),
+    )
     return [table for table in tables if table.rows]
 
 

@@ -1,0 +1,117 @@
+"""Measures under controls: what systems score with their instructions, with placebos and with those of other core queries.
+
+A placebo says nothing, and another query's instruction nothing about this one: a measure of following is at or below 0 for
+both, and above 0 for a system that follows. `scripts/measure_evidence --controls` writes `registry/controls.yaml`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
+from toolkit.core.runs import Run
+from toolkit.core.scores import PAIRED
+from toolkit.core.system.progress import say
+from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.datasets import find
+from toolkit.evaluation import evaluate
+from toolkit.jobs import search_job
+from toolkit.jobs.file_job import run_by
+from toolkit.registry.loader import FOLDER
+from toolkit.retrieval.fuse import fuse
+
+FILE = FOLDER / "controls.yaml"
+SENT = ("full", "placebo", "shuffled")
+FUSED = ("bm25", "all-minilm-l6-v2")
+FOLLOWER = "bm25+rules"  # reads what the benchmark says an instruction asks for, not its words: it has no control
+FOLLOWING = ("pMRR", "IRS", "IRS_mean", "Following_selection", "WISE", "SICR")
+DIGITS = 6
+
+
+def computed(part: str, systems: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of one benchmark, or group of it, as `FILE` has them.
+
+    systems  of the registry; BM25 and MiniLM together are fused, too (reciprocal ranks)
+    """
+    runs = [replace(run, tag=f"{name} {sent}") for sent in SENT for name, run in _searched(part, systems, sent).items()]
+    benchmark = registry.benchmark(find(part).benchmark)
+    own = {registry.measure(measure).name: measure for measure in benchmark.measures}
+    measures = [*own.values(), *(name for name in _following(benchmark.modes) if name not in own)]
+    scores = evaluate(runs, benchmark=part, measures=measures, intervals=True)
+    shown = (PAIRED, "", *benchmark.modes.of(INSTRUCTED))
+    found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    for row in scores.overall():
+        if row.mode in shown and registry.measure(row.measure).direction == "higher":
+            system, _, sent = row.run.rpartition(" ")
+            values = [row.value, *(scores.interval(row) or ())]
+            found.setdefault((system, row.measure, row.mode), {})[sent] = [round(value, DIGITS) for value in values]
+    return [{"part": part, "system": s, "measure": measure, "mode": mode, **sent} for (s, measure, mode), sent in found.items()]
+
+
+def _following(modes: Modes) -> list[str]:
+    """The measures of following that a benchmark with these modes has."""
+    needed = {name: registry.measures()[name].needs for name in FOLLOWING if modes.of(BASE)}
+    return [name for name, needs in needed.items() if modes.of(REVERSED) or "reversed" not in needs]
+
+
+def _searched(part: str, systems: Sequence[str], sent: str) -> dict[str, Run]:
+    """The runs of the systems; none where there are no neutral sentences in the script of an instruction."""
+    wanted = [name for name in systems if sent == SENT[0] or name != FOLLOWER]
+    try:
+        runs = {name: run_by(search_job(part, system=name, instruction=sent)) for name in wanted}
+    except ToolkitError as error:
+        if sent != "placebo":
+            raise
+        say(f"note: {part}: {error.message}")
+        return {}
+    fused = {f"{'+'.join(FUSED)}.rrf": fuse([runs[name] for name in FUSED])} if set(FUSED) <= set(runs) else {}
+    return runs | fused
+
+
+def recorded() -> list[Mapping[str, Any]]:
+    """All rows that were computed."""
+    return read_yaml(FILE)
+
+
+def control_table(name: str) -> Table:
+    """What is recorded of a measure: a row a benchmark and system; what speaks against it stands in the notes."""
+    rows = [row for row in recorded() if registry.measure(row["measure"]).name == name]
+    lines = [
+        (row["part"], row["system"], row["measure"], row["mode"], *(_cell(row.get(sent)) for sent in SENT)) for row in rows
+    ]
+    labels = (Column("benchmark", label=True), Column("system", label=True), Column("measure", label=True), Column("mode"))
+    columns = (*labels, *map(Column, ("instruction", *SENT[1:])))
+    notes = [
+        "placebo: neutral sentences as long as the instruction; shuffled: the instruction of another core query",
+        f"{FOLLOWER} reads what the benchmark says an instruction asks for, not its words: nothing can stand in their place",
+        "in brackets 95 % of the value, over core queries",
+        *(f"against it: {finding}" for row in rows for finding in findings(row)),
+    ]
+    return Table(columns, lines, notes, title="Value under controls")
+
+
+def _cell(values: Sequence[float] | None) -> Number | None:
+    if values is None:
+        return None
+    bounds = f" ({values[1]:.3f} to {values[2]:.3f})" if len(values) > 1 else ""
+    return Number(values[0], text=f"{values[0]:.3f}{bounds}")
+
+
+def findings(row: Mapping[str, Any]) -> list[str]:
+    """How a row speaks against a measure of following: a control is significantly above 0, or the rules are not."""
+    spec = registry.measure(row["measure"])
+    if spec.name not in FOLLOWING:
+        return []
+    where = f"{row['system']} on {row['part']}"
+    found = [f"{sent} of {where} is above 0" for sent in SENT[1:] if sent in row and _low(row[sent]) > 0]
+    if row["system"] == FOLLOWER and not _low(row["full"]) > 0:
+        found.append(f"{where} is not above 0")
+    return found
+
+
+def _low(values: Sequence[float]) -> float:
+    """The lower bound of a value, itself where all core queries have the same."""
+    return values[1] if len(values) > 1 else values[0]
