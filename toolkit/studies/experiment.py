@@ -23,12 +23,12 @@ from toolkit.datasets import TopicSet
 from toolkit.files.provenance import Output, Provenance, file_digest
 from toolkit.jobs import RunJob, pipeline_job
 from toolkit.jobs.file_job import opened
-from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, reason_to_make, recorded, why_unlike
 from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.rerank.rerank_step import Rerank
 from toolkit.retrieval.search.chosen_system import on_servers
 from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import given_topics
+from toolkit.studies.planned_rows import Failure, PlannedRow, make_row, recorded, why_unlike
 from toolkit.studies.template_sets import CONTROLS, Variant, movement_notes, read_templates, template_table
 
 SCORES, REPORT, TEMPLATES = "scores.json", "report.html", "templates.json"
@@ -107,7 +107,7 @@ class Experiment:
             with _noted(name, problems):
                 rerankers.append(Rerank(name, depth=depth, **of_both, **(reranking or {})))
         _refuse(problems)
-        self.runs: list[PlannedRun] = []
+        self.runs: list[PlannedRow] = []
         self.variants: dict[Path, tuple[str, str, str]] = {}  # path -> system, template and control
         for benchmark, topic_set in topics.items():
             for step, variant in searches:
@@ -127,7 +127,7 @@ class Experiment:
         rerankers: Sequence[Rerank],
         variant: str = "",
         instruction: str = "full",
-    ) -> Iterator[PlannedRun]:
+    ) -> Iterator[PlannedRow]:
         """A system's run, checked, and those of the rerankers over it; `variant`: its template or control."""
         called = f"template-{variant}" if instruction == "full" and variant else variant
         system = ".".join([step.tag if called else step.name, *step.limits])
@@ -140,7 +140,7 @@ class Experiment:
             return pipeline_job(copy(step), topics, output=path, tag=name, instruction=instruction)
 
         search()  # looks everything up
-        first = PlannedRun(benchmark, name, path, search)
+        first = PlannedRow(path, search, benchmark=benchmark)
         yield first
         for reranker in rerankers:
             second = f"{name}.{reranker.name}"
@@ -149,14 +149,14 @@ class Experiment:
             def rerank(reranker: Rerank = reranker, place: Path = place, second: str = second) -> RunJob:
                 return rerank_job(path, reranker, topics=topics, output=place, tag=second)
 
-            yield PlannedRun(benchmark, second, place, rerank, first)
+            yield PlannedRow(place, rerank, first, benchmark=benchmark)
 
     def describe(self) -> list[str]:
         """What `make` would do, a line or more for each run."""
         lines, remade = [], set()
         for run in self.runs:
             waits = run.before in remade or not run.is_ready
-            reason = "the run that it reranks is made first" if waits else reason_to_make(run)
+            reason = "the run that it reranks is made first" if waits else run.reason_to_make()
             if not reason:
                 lines.append(f"{run.path}: up to date")
                 continue
@@ -168,7 +168,7 @@ class Experiment:
         lines += [f"{run.path.with_name(SCORES)}: evaluate" for run in self._first_runs()]
         return [*lines, f"{self.output / REPORT}: report"]
 
-    def _first_runs(self) -> list[PlannedRun]:
+    def _first_runs(self) -> list[PlannedRow]:
         """One run of each benchmark."""
         return list({run.benchmark: run for run in reversed(self.runs)}.values())[::-1]
 
@@ -179,7 +179,7 @@ class Experiment:
         """
         results = Results()
         with opened(**engine) as executor:
-            made = [run for run in self.runs if make_run(run, results.failures, executor)]
+            made = [run for run in self.runs if make_row(run, results.failures, executor)]
         for first in self._first_runs():
             runs = [run.path for run in made if run.benchmark == first.benchmark]
             with recorded(f"evaluation on {first.benchmark}", results.failures):

@@ -18,9 +18,9 @@ from toolkit.files.provenance import record_path, topics_digest
 from toolkit.files.store.wheels import PYPI
 from toolkit.files.texts.lines import read_bytes
 from toolkit.jobs import RunJob
-from toolkit.jobs.planned_runs import differing_steps
 from toolkit.models import choose_system
 from toolkit.registry.system_kinds import kinds
+from toolkit.studies.planned_rows import differing_steps
 
 DETERMINISTIC = ("bm25", "bm25-fields")  # kinds of systems whose runs are the same bytes on every machine
 MAKE_IT = "make the run again with `tandem search`, and register that"

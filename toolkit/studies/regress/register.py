@@ -15,8 +15,8 @@ from toolkit.files.provenance import read_record, record_path, write_record
 from toolkit.files.runs.runs import form_of, parse_run
 from toolkit.files.texts.documents import ContentDigest
 from toolkit.jobs import search_job
-from toolkit.jobs.planned_runs import shell_command, shell_words
 from toolkit.retrieval.index import corpus_name
+from toolkit.studies.planned_rows import shell_command, shell_words
 from toolkit.studies.regress.recorded_method import (
     MAKE_IT,
     benchmark_facts,

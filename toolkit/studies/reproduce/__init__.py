@@ -20,9 +20,9 @@ from toolkit.datasets import find, load
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.files.provenance import is_recorded, read_record
 from toolkit.jobs.file_job import opened
-from toolkit.jobs.planned_runs import Failure, make_run, recorded
 from toolkit.models.llm.prompts import check_prompts_folder
 from toolkit.registry.published.claims import Claim
+from toolkit.studies.planned_rows import Failure, make_row, recorded
 from toolkit.studies.reproduce.compared_cells import Compared, claims_csv, claims_of, compared, to_csv
 from toolkit.studies.reproduce.row_files import RowFiles
 from toolkit.studies.reproduce.row_prompts import as_recorded
@@ -121,7 +121,7 @@ class Reproduction:
             why[row.name] = f"needs {missing[0]}: {why[missing[0]]}"
             say(f"{row.name}: left out, as it {why[row.name]}")
             return False
-        return all(make_run(run, failures, executor) for run in self.files.runs(row))
+        return all(make_row(run, failures, executor) for run in self.files.runs(row))
 
     def _is_scored(self, row: Row) -> bool:
         """Whether a row's numbers are shown, or others are changes from them; others need its run alone."""
@@ -137,7 +137,7 @@ class Reproduction:
         labels = self.files.labels(row, runs)
         if labels and executor:
             failures: list[Failure] = []
-            if not make_run(labels, failures, executor):
+            if not make_row(labels, failures, executor):
                 raise failures[0].error
         return scores_of(self.files, row, runs, labels.path if labels else None)
 

@@ -23,7 +23,6 @@ from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets import find, load
 from toolkit.files.provenance import is_recorded, read_record
 from toolkit.files.store import index_folder, shown
-from toolkit.jobs.planned_runs import reason_to_make
 from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here, parameters
 from toolkit.models.computing import free_memory, pick_device, pick_precision
 from toolkit.models.llm.client import load_llm
@@ -135,7 +134,9 @@ def _is_made(files: RowFiles, row: Row) -> bool:
     if not (runs or labels) or not all(path.exists() for path in [*(run.path for run in runs), *labels]):
         return False
     try:
-        return all(is_recorded(read_record(path), path, "qrels") for path in labels) and not any(map(reason_to_make, runs))
+        return all(is_recorded(read_record(path), path, "qrels") for path in labels) and not any(
+            run.reason_to_make() for run in runs
+        )
     except ToolkitError:  # what it is made of is not there
         return False
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.files.provenance import part, read_record
-from toolkit.jobs.planned_runs import tandem_version
+from toolkit.studies.planned_rows import tandem_version
 from toolkit.studies.reproduce.row_files import RowFiles
 from toolkit.studies.reproduce.table_rows import Row
 
