@@ -1,4 +1,4 @@
-"""The rows of a study, planned and then made one after the other: what is up to date is not made again, one that fails ends none.
+"""The rows of a study, planned, then made one after the other: what is up to date stays, and one that fails ends no other.
 
 A row is a file with the job and the command that make it, and what its record says where it is the one that the job would make.
 """
@@ -181,6 +181,11 @@ def why_unlike(path: Path, kind: str, expected: Mapping[str, Any]) -> str:
         if (found := _at(record, place.split("/"))) != value:
             return f"{place.rpartition('/')[2]} was {found}, is {value}"
     return ""
+
+
+def is_sound(path: Path, kind: str = "run") -> bool:
+    """Whether a file is there and the one of its record, whenever it was made."""
+    return path.exists() and is_recorded(read_record(path), path, kind)
 
 
 def _at(record: Any, names: Sequence[str]) -> Any:

@@ -21,13 +21,13 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.files import home, write_text
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets import find, load
-from toolkit.files.provenance import is_recorded, read_record
 from toolkit.files.store import index_folder, shown
 from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here, parameters
 from toolkit.models.computing import free_memory, pick_device, pick_precision
 from toolkit.models.llm.client import load_llm
 from toolkit.models.systems.system_facts import weights
 from toolkit.retrieval.rerank.listwise import Sliding, spans
+from toolkit.studies.planned_rows import is_sound
 from toolkit.studies.reproduce.row_files import RowFiles
 from toolkit.studies.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, STANCE, UNION, Row, Tables, needed
 
@@ -131,12 +131,10 @@ def _is_made(files: RowFiles, row: Row) -> bool:
     """Whether the run of a row is there as it would be made now, and a judge's labels of it as their record says."""
     runs = [] if row.part.scores in (AGREEMENT, UNION) else files.runs(row)
     labels = [files.qrels_path(row)] if row.part.judge or row.system.kind == "judge" else []
-    if not (runs or labels) or not all(path.exists() for path in [*(run.path for run in runs), *labels]):
+    if not (runs or labels) or not all(run.path.exists() for run in runs):
         return False
     try:
-        return all(is_recorded(read_record(path), path, "qrels") for path in labels) and not any(
-            run.reason_to_make() for run in runs
-        )
+        return all(is_sound(path, "qrels") for path in labels) and not any(run.reason_to_make() for run in runs)
     except ToolkitError:  # what it is made of is not there
         return False
 

@@ -91,6 +91,11 @@ class RowFiles:
         own = self._index(row)
         return [*([own] if own else []), self._run(row)]
 
+    def planned(self, row: Row) -> list[PlannedRow]:
+        """The same, and its labels."""
+        labels = self.labels(row, self.scored(row))
+        return [*self.runs(row), *([labels] if labels else [])]
+
     def _run(self, row: Row) -> PlannedRow:
         """The run that a system makes by searching or reranking."""
         if not row.reranks:
