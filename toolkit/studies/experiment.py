@@ -9,9 +9,9 @@ what they say.
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,63 +93,59 @@ class Experiment:
         problems: list[Failure] = []
         topics, searches, rerankers = {}, [], []
         for name in dict.fromkeys(benchmarks):
-            with _noted(name, problems):
+            with recorded(name, problems, bugs=False):
                 topics[name] = _of_benchmark(name)
         files, instruction_as = how.get("systems") or (), (reranking or {}).get("instruction_as")
         for name in dict.fromkeys(names):
-            with _noted(name, problems):
+            with recorded(name, problems, bugs=False):
                 [served] = on_servers([name], None, files=files)
                 given = {**how, "hits": hits, "instruction_as": instruction_as if served else None}
                 for variant, template in {"": None, **self.templates}.items():
                     step = Retrieve(name, **given, **({"query_template": template} if template else {}))
                     searches.append((step.in_precision(precision) if precision else step, variant))
         for name in dict.fromkeys(rerank):
-            with _noted(name, problems):
+            with recorded(name, problems, bugs=False):
                 rerankers.append(Rerank(name, depth=depth, **of_both, **(reranking or {})))
         _refuse(problems)
-        self.runs: list[PlannedRow] = []
         self.variants: dict[Path, tuple[str, str, str]] = {}  # path -> system, template and control
+        self.runs: list[PlannedRow] = []
         for benchmark, topic_set in topics.items():
             for step, variant in searches:
-                with _noted(f"{step.name} on {benchmark}", problems):
-                    self.runs += self._planned(benchmark, topic_set, step, rerankers, variant)
-                    for control in CONTROLS if self.templates and not variant else ():
-                        self.runs += self._planned(benchmark, topic_set, step, (), control, control)
+                with recorded(f"{step.name} on {benchmark}", problems, bugs=False):
+                    self.runs += self._rows(benchmark, topic_set, step, rerankers, variant)
         _refuse(problems)
         if twice := [path for path, count in Counter(run.path for run in self.runs).items() if count > 1]:
             raise ToolkitError(f"two of these runs are {twice[0]}", "name each system and benchmark once")
 
-    def _planned(
-        self,
-        benchmark: str,
-        topics: TopicSet,
-        step: Retrieve,
-        rerankers: Sequence[Rerank],
-        variant: str = "",
-        instruction: str = "full",
+    def _rows(
+        self, benchmark: str, topics: TopicSet, step: Retrieve, rerankers: Sequence[Rerank], template: str
     ) -> Iterator[PlannedRow]:
-        """A system's run, checked, and those of the rerankers over it; `variant`: its template or control."""
-        called = f"template-{variant}" if instruction == "full" and variant else variant
-        system = ".".join([step.tag if called else step.name, *step.limits])
-        folder, name = self.output / topics.name, ".".join(filter(None, [system, called]))
-        path = folder / f"{name}.trec"
-        self.variants[path] = (step.tag, variant if instruction == "full" else "", "" if instruction == "full" else variant)
-
-        def search() -> RunJob:
-            # a copy: its model goes with the job
-            return pipeline_job(copy(step), topics, output=path, tag=name, instruction=instruction)
-
-        search()  # looks everything up
-        first = PlannedRow(path, search, benchmark=benchmark)
-        yield first
+        """A system's rows on a benchmark: its run, those of the rerankers over it, and beside its own template the controls."""
+        run = self._searched(benchmark, topics, step, template=template)
+        yield run
         for reranker in rerankers:
-            second = f"{name}.{reranker.name}"
-            place = folder / f"{second}.trec"
+            name = f"{run.name}.{reranker.name}"
+            place = run.path.with_name(f"{name}.trec")
+            job = partial(rerank_job, run.path, reranker, topics=topics, output=place, tag=name)
+            yield PlannedRow(place, job, run, benchmark=benchmark)
+        for control in CONTROLS if self.templates and not template else ():
+            yield self._searched(benchmark, topics, step, control=control)
 
-            def rerank(reranker: Rerank = reranker, place: Path = place, second: str = second) -> RunJob:
-                return rerank_job(path, reranker, topics=topics, output=place, tag=second)
+    def _searched(
+        self, benchmark: str, topics: TopicSet, step: Retrieve, *, template: str = "", control: str = ""
+    ) -> PlannedRow:
+        """The run of a system, with one of the templates or a control in the place of instructions, looked up and checked."""
+        called = f"template-{template}" if template else control
+        name = ".".join(filter(None, [step.tag if called else step.name, *step.limits, called]))
+        path = self.output / topics.name / f"{name}.trec"
+        self.variants[path] = (step.tag, template, control)
 
-            yield PlannedRow(place, rerank, first, benchmark=benchmark)
+        def job() -> RunJob:
+            # a copy: its model goes with the job
+            return pipeline_job(copy(step), topics, output=path, tag=name, instruction=control or "full")
+
+        job()
+        return PlannedRow(path, job, benchmark=benchmark)
 
     def describe(self) -> list[str]:
         """What `make` would do, a line or more for each run."""
@@ -237,15 +233,6 @@ def _of_benchmark(name: str) -> TopicSet:
     if topics.benchmark is None:
         raise ToolkitError(f"{name} has no judgments", "name a benchmark")
     return topics
-
-
-@contextmanager
-def _noted(what: str, problems: list[Failure]) -> Iterator[None]:
-    """Put what is wrong with a request among the problems, which are said together."""
-    try:
-        yield
-    except ToolkitError as error:
-        problems.append(Failure(what, error))
 
 
 def _refuse(problems: Sequence[Failure]) -> None:

@@ -106,13 +106,15 @@ def make_row(row: PlannedRow, failures: list[Failure], executor: Executor) -> bo
 
 
 @contextmanager
-def recorded(what: str, failures: list[Failure]) -> Iterator[None]:
+def recorded(what: str, failures: list[Failure], *, bugs: bool = True) -> Iterator[None]:
     """Put what a block raises among the failures: that of one system, a bug in its own code too, ends no other's work."""
     try:
         yield
     except ToolkitError as error:
         failures.append(Failure(what, error))
     except Exception as error:
+        if not bugs:
+            raise
         failed = ToolkitError(f"{type(error).__name__}: {error}", "make this run alone with --debug to see where", status=1)
         failures.append(Failure(what, failed))
 

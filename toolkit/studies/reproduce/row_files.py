@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,9 +195,7 @@ class RowFiles:
                 return "not there yet"
             return "" if made_with(record, choose_system(**how)) else "made with another revision, recipe or template"
 
-        def job() -> Job:
-            return IndexJob(corpus, folder, **how, **self.models)
-
+        job = partial(IndexJob, corpus, folder, **how, **self.models)
         return PlannedRow(folder, job, outdated=outdated, command=self.command("index", corpus, **how, output=folder))
 
     def _expanded(self, row: Row) -> Iterator[PlannedRow]:
@@ -205,12 +204,8 @@ class RowFiles:
         before = self._run(self.tables.row(f"{part.of}/{row.system.name}")) if self.builds_index(row) else None
         queries, lists = path.with_name("queries.jsonl"), path.with_name(f"{row.system.name}.lists.trec")
 
-        def expand() -> Job:
-            return ExpandJob(part.topics, part.expander, output=queries, **self.asking, **_prompt(row, part.expander))
-
-        def merge() -> Job:
-            return MergeJob(lists, output=path, queries=str(queries), **how)
-
+        expand = partial(ExpandJob, part.topics, part.expander, output=queries, **self.asking, **_prompt(row, part.expander))
+        merge = partial(MergeJob, lists, output=path, queries=str(queries), **how)
         said = {"topics": part.topics, "from": part.expander, **self._said_prompts(row, part.expander), "output": queries}
         yield PlannedRow(
             queries,
@@ -235,10 +230,8 @@ class RowFiles:
             of_step = {f"method/diversification/0/{name}": value for name, value in (("lambda", lam), ("constant", constant))}
             return {"data/made of/sha256": file_digest(before.path), **of_step}
 
-        def job() -> Job:
-            how = {"lams": [lam], "scale": constant, "topics": [part.topics], "index": index, **self.models}
-            return DiversifyJob([before.path], output=path, tag=tag, **how)
-
+        how = {"lams": [lam], "scale": constant, "topics": [part.topics], "index": index, **self.models}
+        job = partial(DiversifyJob, [before.path], output=path, tag=tag, **how)
         said = {"topics": part.topics, "index": index, "lam": f"{lam:g}", "scale": constant, "output": path, "tag": tag}
         return PlannedRow(path, job, before, expected, command=self.command("diversify", before.path, **said))
 
