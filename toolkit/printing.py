@@ -16,7 +16,7 @@ from toolkit.core.system.terminal import has_colour, raw, width_of, wrapped
 if TYPE_CHECKING:
     from toolkit.core.tables.aligned_table import Table
     from toolkit.jobs import Job, RunJob
-    from toolkit.jobs.planned_runs import Failure
+    from toolkit.studies.planned_rows import Failure
 
 
 Product = TypeVar("Product")

@@ -8,9 +8,9 @@ from published_layout import write_infosearch
 
 from toolkit import datasets
 from toolkit.jobs import search_job
-from toolkit.jobs.planned_runs import why_outdated
 from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.rerank import Rerank
+from toolkit.studies.planned_rows import why_outdated
 
 pytestmark = pytest.mark.lucene
 

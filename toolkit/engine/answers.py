@@ -10,13 +10,13 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.engine.units import Executor, LocalExecutor, Work, units_of
+from toolkit.engine.units import Executor, LocalExecutor, ModelWork, units_of
 from toolkit.models.llm import LLM, Answer, Request
 from toolkit.models.llm.messages import TOGETHER, Backend
 
 
 @dataclass
-class AnswerRequests(Work[Sequence[Request], list[Answer]]):
+class AnswerRequests(ModelWork[Sequence[Request], list[Answer]]):
     """Requests to answers; a unit is as many requests as a model of this machine sorts into batches together.
 
     make       makes the backend, as it was made here
@@ -76,16 +76,10 @@ class AnswerRequests(Work[Sequence[Request], list[Answer]]):
         [first, *_] = self.make.args
         return first if isinstance(first, SystemSpec) else None
 
-    def memory(self, device: str) -> int | None:
-        """See `Work`."""
-        from toolkit.models.checkpoints.local_checkpoints import memory_of
-
-        return memory_of(self.spec, self.make.keywords.get("precision"), device) if self.spec else None
-
     @property
-    def uses_gpu(self) -> bool:
-        """See `Work`."""
-        return self.spec is not None and self.make.keywords.get("device") != "cpu"
+    def loading(self) -> Mapping[str, Any]:
+        """See `ModelWork`."""
+        return self.make.keywords
 
 
 class DividedBackend:

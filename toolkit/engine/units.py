@@ -97,11 +97,11 @@ class Work(ABC, Generic[Unit, Result]):
 class ModelWork(Work[Unit, Result]):
     """Work by a model that each worker loads itself.
 
-    spec     the system
+    spec     the system; None for a model of a server that no entry describes
     loading  how it is loaded: `device`, `precision`, `batch_size`, ...
     """
 
-    spec: SystemSpec
+    spec: SystemSpec | None
     loading: Mapping[str, Any]
 
     def loads(self) -> Any:
@@ -112,12 +112,12 @@ class ModelWork(Work[Unit, Result]):
         """See `Work`."""
         from toolkit.models.checkpoints.local_checkpoints import memory_of
 
-        return memory_of(self.spec, self.loading.get("precision"), device)
+        return memory_of(self.spec, self.loading.get("precision"), device) if self.spec else None
 
     @property
     def uses_gpu(self) -> bool:
         """See `Work`."""
-        return self.spec.loader != "endpoint" and self.loading.get("device") != "cpu"
+        return self.spec is not None and self.spec.loader != "endpoint" and self.loading.get("device") != "cpu"
 
 
 def identity_of(work: Work, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Jobs of judges: runs to subtopic qrels, and questions to the perspectives that support them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.progress import say
+from toolkit.datasets import TopicSet
 from toolkit.datasets.recorded_topics import recorded_topics
 from toolkit.engine.answers import divide_answers
 from toolkit.files.formats import write_qrels
@@ -27,11 +28,22 @@ from toolkit.retrieval.texts import downloads, texts_from
 
 
 class AskingJob(Job[Product]):
-    """A job that asks a judge, whose answers are cached as they come."""
+    """A job that asks a judge about topics, whose answers are cached as they come."""
+
+    judge: Judge
+    topics: TopicSet
 
     def resumes(self) -> bool:
         """See `Job`."""
         return True
+
+    def write_labels(
+        self, write: Callable[[Path], None], report: Mapping[str, Any], counts: Mapping[str, int], started: float, **data: Any
+    ) -> None:
+        """Write labels with their record: the judge's report, the topics, and what else `data` says."""
+        topics = topics_facts(self.topics.name, self.topics.topics, self.topics.folder)
+        provenance = Provenance().step("judging", report).having(topics=topics, **data)
+        self.output.write(write, provenance, tag=self.judge.spec.name, counts=counts, started=started, what="qrels")
 
 
 class JudgeJob(AskingJob[Judged]):
@@ -95,16 +107,9 @@ class JudgeJob(AskingJob[Judged]):
 
     def write(self, product: Judged, started: float) -> None:
         """The qrels with their record."""
-        provenance = Provenance().step("judging", product.report)
-        topics = topics_facts(self.topics.name, self.topics.topics, self.topics.folder)
-        self.output.write(
-            lambda path: write_qrels(product.qrels, path),
-            provenance.having(topics=topics, judged_runs=[recorded.facts for recorded in self.inputs]),
-            tag=self.judge.spec.name,
-            counts={"queries": len(product.qrels.query_ids), "lines": len(product.qrels)},
-            started=started,
-            what="qrels",
-        )
+        qrels, judged = product.qrels, [recorded.facts for recorded in self.inputs]
+        counts = {"queries": len(qrels.query_ids), "lines": len(qrels)}
+        self.write_labels(lambda path: write_qrels(qrels, path), product.report, counts, started, judged_runs=judged)
 
 
 class Correction:
@@ -147,17 +152,10 @@ class StanceJob(AskingJob[Stances]):
 
     def write(self, product: Stances, started: float) -> None:
         """`query_id<TAB>n` with a record."""
-        counts = {name: number for name, number in product._asdict().items() if name != "supporting"}
+        unclear = {name: number for name, number in product._asdict().items() if name != "supporting"}
         report = {"name": self.judge.spec.name, **self.judge.facts(), "task": "stance", "decided": len(product.supporting)}
-        provenance = Provenance().step("judging", {**report, **counts})
-        self.output.write(
-            lambda path: write_stances(product, path),
-            provenance.having(topics=topics_facts(self.topics.name, self.topics.topics, self.topics.folder)),
-            tag=self.judge.spec.name,
-            counts={"queries": len(product.supporting), "lines": len(product.supporting)},
-            started=started,
-            what="qrels",
-        )
+        counts = dict.fromkeys(("queries", "lines"), len(product.supporting))
+        self.write_labels(lambda path: write_stances(product, path), {**report, **unclear}, counts, started)
 
 
 TASKS = {"support": SUPPORT, "stance": STANCE}

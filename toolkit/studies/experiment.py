@@ -9,9 +9,9 @@ what they say.
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,12 @@ from toolkit.datasets import TopicSet
 from toolkit.files.provenance import Output, Provenance, file_digest
 from toolkit.jobs import RunJob, pipeline_job
 from toolkit.jobs.file_job import opened
-from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, reason_to_make, recorded, why_unlike
 from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.rerank.rerank_step import Rerank
 from toolkit.retrieval.search.chosen_system import on_servers
 from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import given_topics
+from toolkit.studies.planned_rows import Failure, PlannedRow, make_row, recorded, why_unlike
 from toolkit.studies.template_sets import CONTROLS, Variant, movement_notes, read_templates, template_table
 
 SCORES, REPORT, TEMPLATES = "scores.json", "report.html", "templates.json"
@@ -93,70 +93,66 @@ class Experiment:
         problems: list[Failure] = []
         topics, searches, rerankers = {}, [], []
         for name in dict.fromkeys(benchmarks):
-            with _noted(name, problems):
+            with recorded(name, problems, bugs=False):
                 topics[name] = _of_benchmark(name)
         files, instruction_as = how.get("systems") or (), (reranking or {}).get("instruction_as")
         for name in dict.fromkeys(names):
-            with _noted(name, problems):
+            with recorded(name, problems, bugs=False):
                 [served] = on_servers([name], None, files=files)
                 given = {**how, "hits": hits, "instruction_as": instruction_as if served else None}
                 for variant, template in {"": None, **self.templates}.items():
                     step = Retrieve(name, **given, **({"query_template": template} if template else {}))
                     searches.append((step.in_precision(precision) if precision else step, variant))
         for name in dict.fromkeys(rerank):
-            with _noted(name, problems):
+            with recorded(name, problems, bugs=False):
                 rerankers.append(Rerank(name, depth=depth, **of_both, **(reranking or {})))
         _refuse(problems)
-        self.runs: list[PlannedRun] = []
         self.variants: dict[Path, tuple[str, str, str]] = {}  # path -> system, template and control
+        self.runs: list[PlannedRow] = []
         for benchmark, topic_set in topics.items():
             for step, variant in searches:
-                with _noted(f"{step.name} on {benchmark}", problems):
-                    self.runs += self._planned(benchmark, topic_set, step, rerankers, variant)
-                    for control in CONTROLS if self.templates and not variant else ():
-                        self.runs += self._planned(benchmark, topic_set, step, (), control, control)
+                with recorded(f"{step.name} on {benchmark}", problems, bugs=False):
+                    self.runs += self._rows(benchmark, topic_set, step, rerankers, variant)
         _refuse(problems)
         if twice := [path for path, count in Counter(run.path for run in self.runs).items() if count > 1]:
             raise ToolkitError(f"two of these runs are {twice[0]}", "name each system and benchmark once")
 
-    def _planned(
-        self,
-        benchmark: str,
-        topics: TopicSet,
-        step: Retrieve,
-        rerankers: Sequence[Rerank],
-        variant: str = "",
-        instruction: str = "full",
-    ) -> Iterator[PlannedRun]:
-        """A system's run, checked, and those of the rerankers over it; `variant`: its template or control."""
-        called = f"template-{variant}" if instruction == "full" and variant else variant
-        system = ".".join([step.tag if called else step.name, *step.limits])
-        folder, name = self.output / topics.name, ".".join(filter(None, [system, called]))
-        path = folder / f"{name}.trec"
-        self.variants[path] = (step.tag, variant if instruction == "full" else "", "" if instruction == "full" else variant)
-
-        def search() -> RunJob:
-            # a copy: its model goes with the job
-            return pipeline_job(copy(step), topics, output=path, tag=name, instruction=instruction)
-
-        search()  # looks everything up
-        first = PlannedRun(benchmark, name, path, search)
-        yield first
+    def _rows(
+        self, benchmark: str, topics: TopicSet, step: Retrieve, rerankers: Sequence[Rerank], template: str
+    ) -> Iterator[PlannedRow]:
+        """A system's rows on a benchmark: its run, those of the rerankers over it, and beside its own template the controls."""
+        run = self._searched(benchmark, topics, step, template=template)
+        yield run
         for reranker in rerankers:
-            second = f"{name}.{reranker.name}"
-            place = folder / f"{second}.trec"
+            name = f"{run.name}.{reranker.name}"
+            place = run.path.with_name(f"{name}.trec")
+            job = partial(rerank_job, run.path, reranker, topics=topics, output=place, tag=name)
+            yield PlannedRow(place, job, run, benchmark=benchmark)
+        for control in CONTROLS if self.templates and not template else ():
+            yield self._searched(benchmark, topics, step, control=control)
 
-            def rerank(reranker: Rerank = reranker, place: Path = place, second: str = second) -> RunJob:
-                return rerank_job(path, reranker, topics=topics, output=place, tag=second)
+    def _searched(
+        self, benchmark: str, topics: TopicSet, step: Retrieve, *, template: str = "", control: str = ""
+    ) -> PlannedRow:
+        """The run of a system, with one of the templates or a control in the place of instructions, looked up and checked."""
+        called = f"template-{template}" if template else control
+        name = ".".join(filter(None, [step.tag if called else step.name, *step.limits, called]))
+        path = self.output / topics.name / f"{name}.trec"
+        self.variants[path] = (step.tag, template, control)
 
-            yield PlannedRun(benchmark, second, place, rerank, first)
+        def job() -> RunJob:
+            # a copy: its model goes with the job
+            return pipeline_job(copy(step), topics, output=path, tag=name, instruction=control or "full")
+
+        job()
+        return PlannedRow(path, job, benchmark=benchmark)
 
     def describe(self) -> list[str]:
         """What `make` would do, a line or more for each run."""
         lines, remade = [], set()
         for run in self.runs:
             waits = run.before in remade or not run.is_ready
-            reason = "the run that it reranks is made first" if waits else reason_to_make(run)
+            reason = "the run that it reranks is made first" if waits else run.reason_to_make()
             if not reason:
                 lines.append(f"{run.path}: up to date")
                 continue
@@ -168,7 +164,7 @@ class Experiment:
         lines += [f"{run.path.with_name(SCORES)}: evaluate" for run in self._first_runs()]
         return [*lines, f"{self.output / REPORT}: report"]
 
-    def _first_runs(self) -> list[PlannedRun]:
+    def _first_runs(self) -> list[PlannedRow]:
         """One run of each benchmark."""
         return list({run.benchmark: run for run in reversed(self.runs)}.values())[::-1]
 
@@ -179,7 +175,7 @@ class Experiment:
         """
         results = Results()
         with opened(**engine) as executor:
-            made = [run for run in self.runs if make_run(run, results.failures, executor)]
+            made = [run for run in self.runs if make_row(run, results.failures, executor)]
         for first in self._first_runs():
             runs = [run.path for run in made if run.benchmark == first.benchmark]
             with recorded(f"evaluation on {first.benchmark}", results.failures):
@@ -237,15 +233,6 @@ def _of_benchmark(name: str) -> TopicSet:
     if topics.benchmark is None:
         raise ToolkitError(f"{name} has no judgments", "name a benchmark")
     return topics
-
-
-@contextmanager
-def _noted(what: str, problems: list[Failure]) -> Iterator[None]:
-    """Put what is wrong with a request among the problems, which are said together."""
-    try:
-        yield
-    except ToolkitError as error:
-        problems.append(Failure(what, error))
 
 
 def _refuse(problems: Sequence[Failure]) -> None:

@@ -14,7 +14,7 @@ import pytrec_eval
 from toolkit import registry
 from toolkit.datasets import load
 from toolkit.studies.regress import ours
-from toolkit.studies.regress.recorded_method import run_lines
+from toolkit.studies.regress.registered_entry import run_lines
 
 ROOT = Path(__file__).resolve().parents[3]
 GROUPS = [group["name"] for group in registry.benchmark("infosearch-mini").groups]

@@ -17,8 +17,7 @@ from toolkit.files.provenance import read_record
 from toolkit.registry.loader import to_spec
 from toolkit.studies.cite import cite_registered
 from toolkit.studies.regress import ours, page
-from toolkit.studies.regress.recorded_method import run_lines
-from toolkit.studies.regress.registered_entry import entry_text
+from toolkit.studies.regress.registered_entry import entry_text, run_lines
 
 ROOT = Path(__file__).resolve().parents[3]
 SPECS = ours().load()

@@ -14,9 +14,9 @@ from selenium.webdriver.common.keys import Keys
 
 from toolkit import datasets
 from toolkit.core.errors import ToolkitError
-from toolkit.jobs.planned_runs import Failure
 from toolkit.registry.published import cells
 from toolkit.registry.published.paper_tables import papers
+from toolkit.studies.planned_rows import Failure
 from toolkit.studies.reproduce import Outcome, Reproduction
 from toolkit.studies.reproduce.compared_cells import NOT_ASKED, compared, state_of
 from toolkit.studies.reproduce.comparison_page import render

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolkit import __version__, registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import RegressionSpec
+from toolkit.core.specs import RegressionSpec, SystemSpec
 from toolkit.core.system.files import open_output, write_text
 from toolkit.core.system.python_names import importing
 from toolkit.datasets import Selection, load
@@ -14,23 +14,28 @@ from toolkit.evaluation import evaluate
 from toolkit.files.provenance import read_record, record_path, write_record
 from toolkit.files.runs.runs import form_of, parse_run
 from toolkit.files.texts.documents import ContentDigest
-from toolkit.jobs import search_job
-from toolkit.jobs.planned_runs import shell_command, shell_words
+from toolkit.jobs import RunJob, search_job
+from toolkit.models import choose_system
+from toolkit.registry.system_kinds import kinds
 from toolkit.retrieval.index import corpus_name
-from toolkit.studies.regress.recorded_method import (
-    MAKE_IT,
+from toolkit.studies.planned_rows import differing_steps, shell_command, shell_words
+from toolkit.studies.regress.registered_entry import (
+    RegressionPaths,
+    asked_for,
     benchmark_facts,
     call_of,
-    check_again,
     corpus_digest,
-    is_deterministic,
+    entry_text,
+    nested,
+    ours,
     reference_of,
     run_lines,
     selection_of,
     sha256,
-    system_of,
 )
-from toolkit.studies.regress.registered_entry import RegressionPaths, asked_for, entry_text, nested, ours
+
+DETERMINISTIC = ("bm25", "bm25-fields")  # kinds of systems whose runs are the same bytes on every machine
+MAKE_IT = "make the run again with `tandem search`, and register that"
 
 
 @importing(of_data=True)
@@ -57,7 +62,9 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
         ids |= {(mode,): f"{selection.name}.{mode}{name.removeprefix(selection.name)}" for mode in selection.modes}
     _refuse_taken(list(ids.values()), paths, replace)
     baseline = paths.baselines / f"{name}.trec.gz"
-    specs = [_entry(entry_name, path, modes, baseline.name, record, system, selection) for modes, entry_name in ids.items()]
+    specs = [
+        _registered(entry_name, path, modes, baseline.name, record, system, selection) for modes, entry_name in ids.items()
+    ]
     with open_output(baseline) as out:
         out.write(run_lines(path))
     record["data"]["run"]["file"] = baseline.name
@@ -96,7 +103,106 @@ def checked_record(path: Path) -> tuple[dict[str, Any], Selection]:
     return record, selection
 
 
-def _entry(
+def system_of(record: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Name, systems, revision, and the parameters that make the run again: what an entry has as its `system`.
+
+    Raises ToolkitError for a run that these do not make again: its system is nobody else's, or was given what has no option.
+    """
+    method = record["method"]
+    if not method.get("retrieval"):
+        raise ToolkitError(f"{path} reranks what was found elsewhere", MAKE_IT)
+    steps = [*method["retrieval"], *method.get("reranking", ())]
+    parameters = {name: value for step in method["retrieval"] for name, value in _own(step, path).items()}
+    parameters |= {"fuse": method["fusion"]} if "fusion" in method else {}
+    parameters |= {"instruction": method["instruction"]} if "instruction" in method else {}
+    if candidates := method.get("candidates"):
+        if "of" not in candidates:
+            raise ToolkitError(f"{path} was searched among the documents of {candidates.get('file')}", MAKE_IT)
+        parameters |= {"candidates": "candidates"}
+    for step in method.get("reranking", ()):
+        named = _named_by(step, path)
+        parameters |= {"rerank": named, "depth": step["depth"]}
+        parameters |= {"rerank_kind": step["method"]} if named != step["name"] else {}
+        parameters |= {"rerank_recipe": step["recipe"]} if "recipe" in step else {}
+    precisions = {step["precision"] for step in steps if "precision" in step}
+    parameters |= {"precision": precisions.pop()} if len(precisions) == 1 else {}
+    name = _name(method)
+    names = [_named_by(step, path) for step in method["retrieval"]]
+    facts = {"name": name, **({"systems": names} if names != [name] else {})}
+    digests = [step["template digest"] for step in steps if "template digest" in step]
+    facts |= {"templates": digests} if digests else {}
+    return {**facts, "revision": "; ".join(_revision(step, record, path) for step in steps), "parameters": parameters}
+
+
+def check_again(job: RunJob, record: Mapping[str, Any], path: Path) -> None:
+    """Raise ToolkitError where a job, planned from an entry alone, would not do what the record of its run says was done.
+
+    That is so for a query template, for a list of systems that only its user has, and for an entry that has changed since.
+    """
+    for step, key, then, now in differing_steps(job, record):
+        message = f"{path} was made by {step} with {key} {then!r}, its entry has {now!r}"
+        raise ToolkitError(
+            message, "others can only repeat what the registry's entry says: change the entry, or leave the option out"
+        )
+
+
+def is_deterministic(record: Mapping[str, Any]) -> bool:
+    """Whether every machine makes the same bytes."""
+    method = record["method"]
+    return all(step["method"] in DETERMINISTIC for step in [*method["retrieval"], *method.get("reranking", ())])
+
+
+def _name(method: Mapping[str, Any]) -> str:
+    """As ids have it: `bm25`, `bm25.infosearch`, `bm25+all-minilm-l6-v2.rrf`, `bm25.placebo`, `bm25.rerank-NAME`."""
+    names = [".".join(filter(None, [step["name"], step.get("recipe")])) for step in method["retrieval"]]
+    fusion = [method["fusion"].partition(":")[0]] if "fusion" in method else []
+    instruction = [method["instruction"]] if "instruction" in method else []
+    among = ["candidates"] if "candidates" in method else []
+    rerank = [f"rerank-{step['name']}" for step in method.get("reranking", ())]
+    return ".".join(["+".join(names), *fusion, *instruction, *among, *rerank])
+
+
+def _entry(step: Mapping[str, Any], path: Path) -> SystemSpec:
+    """The system of a step, from the registry, or from the folder that its checkpoint lies in."""
+    try:
+        return registry.system(step["name"].removesuffix("+rules"))
+    except ToolkitError as error:
+        if Path(step.get("checkpoint", "")).is_absolute() and Path(step["checkpoint"]).is_dir():
+            return choose_system(step["checkpoint"], kind=step["method"])
+        hint = "an entry in TANDEM_HOME/registry/systems, or a folder named by its whole path"
+        raise ToolkitError(
+            f"{path} was made by {step['name']}, which is no system of the registry and no folder", hint
+        ) from error
+
+
+def _named_by(step: Mapping[str, Any], path: Path) -> str:
+    """What chooses the system of a step again: its name, or the folder of its checkpoint."""
+    known = step["name"].removesuffix("+rules") in registry.systems()
+    return step["name"] if known or not _entry(step, path).checkpoint else step["checkpoint"]
+
+
+def _own(step: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """What was said of a system: everything of BM25; of others what is not as their entry in the registry has it."""
+    known = _entry(step, path)
+    known = known.with_recipe(step["recipe"]) if "recipe" in step else known
+    said = {key: step[key] for key in kinds()[known.kind]["parameters"] if key in step and key != "precision"}
+    if known.kind != "bm25":
+        said = {key: value for key, value in said.items() if value != known.parameters.get(key)}
+    return {**said, **({"recipe": step["recipe"]} if "recipe" in step else {}), "hits": step["hits"]}
+
+
+def _revision(step: Mapping[str, Any], record: Mapping[str, Any], path: Path) -> str:
+    """The library's version for what no checkpoint is needed for, else the checkpoint's commit."""
+    if "revision" in step:
+        return f"{step['checkpoint']} {step['revision']}"
+    try:
+        versions = dict(entry.split("==") for entry in record["platform"]["software"]["libraries"]["python"])
+        return f"pyserini {versions['pyserini']}"
+    except KeyError as error:
+        raise ToolkitError(f"{record_path(path)} lacks {error}", MAKE_IT) from error
+
+
+def _registered(
     name: str,
     path: Path,
     modes: Sequence[str],

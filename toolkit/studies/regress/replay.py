@@ -28,16 +28,20 @@ from toolkit.jobs.search_jobs import retrievals
 from toolkit.models.checkpoints.own_systems import NotNamedError
 from toolkit.retrieval.index import verify_index
 from toolkit.retrieval.search.lexical_engines import CORPUS
-from toolkit.studies.regress.recorded_method import (
+from toolkit.studies.regress.registered_entry import (
+    RegressionPaths,
     benchmark_facts,
     call_of,
     corpus_digest,
+    entry_text,
+    flat,
     packaged_systems,
+    paths_of,
+    published_numbers,
     reference_of,
     run_lines,
     sha256,
 )
-from toolkit.studies.regress.registered_entry import RegressionPaths, entry_text, flat, paths_of, published_numbers
 
 # what a fresh TANDEM_HOME still has of the user's: published data, own entries, checkpoints of wheels
 GIVEN = ("benchmarks", "registry", "packages", "converted")

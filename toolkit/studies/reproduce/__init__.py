@@ -18,11 +18,10 @@ from toolkit.core.system.files import write_text
 from toolkit.core.system.progress import say
 from toolkit.datasets import find, load
 from toolkit.engine import Executor, LocalExecutor
-from toolkit.files.provenance import is_recorded, read_record
 from toolkit.jobs.file_job import opened
-from toolkit.jobs.planned_runs import Failure, make_run, recorded
 from toolkit.models.llm.prompts import check_prompts_folder
 from toolkit.registry.published.claims import Claim
+from toolkit.studies.planned_rows import Failure, is_sound, make_row, recorded
 from toolkit.studies.reproduce.compared_cells import Compared, claims_csv, claims_of, compared, to_csv
 from toolkit.studies.reproduce.row_files import RowFiles
 from toolkit.studies.reproduce.row_prompts import as_recorded
@@ -121,7 +120,7 @@ class Reproduction:
             why[row.name] = f"needs {missing[0]}: {why[missing[0]]}"
             say(f"{row.name}: left out, as it {why[row.name]}")
             return False
-        return all(make_run(run, failures, executor) for run in self.files.runs(row))
+        return all(make_row(run, failures, executor) for run in self.files.runs(row))
 
     def _is_scored(self, row: Row) -> bool:
         """Whether a row's numbers are shown, or others are changes from them; others need its run alone."""
@@ -137,18 +136,15 @@ class Reproduction:
         labels = self.files.labels(row, runs)
         if labels and executor:
             failures: list[Failure] = []
-            if not make_run(labels, failures, executor):
+            if not make_row(labels, failures, executor):
                 raise failures[0].error
         return scores_of(self.files, row, runs, labels.path if labels else None)
 
     def _made_before(self) -> Iterator[Row]:
         """Rows that nobody asked for now, and whose files are there with their records: they are compared, too."""
         for row in self.tables.others:
-            if row.part.scores != "evaluate":
-                continue
-            path, labels = self.files.path(row), self.files.qrels_path(row)
-            judged = not row.part.judge or (labels.exists() and is_recorded(read_record(labels), labels, "qrels"))
-            if path.exists() and is_recorded(read_record(path), path, "run") and judged:
+            is_judged = not row.part.judge or is_sound(self.files.qrels_path(row), "qrels")
+            if row.part.scores == "evaluate" and is_judged and is_sound(self.files.path(row)):
                 yield row
 
     def _remember(self) -> None:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.scores import shown_measure
 from toolkit.datasets import find, load
+from toolkit.files.provenance import part, read_record
 from toolkit.registry.published.paper_tables import SCALES, Cell
 from toolkit.reporting import pages
+from toolkit.studies.planned_rows import tandem_version
 from toolkit.studies.reproduce.compared_cells import (
     AGREES,
     DIFFERS,
@@ -30,7 +32,6 @@ from toolkit.studies.reproduce.compared_cells import (
 )
 from toolkit.studies.reproduce.dry_run import unmade_places
 from toolkit.studies.reproduce.row_prompts import OTHER, WHOSE
-from toolkit.studies.reproduce.row_records import made
 from toolkit.studies.reproduce.row_scores import commands
 from toolkit.studies.reproduce.table_rows import change_of
 
@@ -288,15 +289,38 @@ def _claims(outcome: Outcome) -> list[dict[str, str]]:
 
 
 def _records(reproduction: Reproduction) -> dict[str, Any]:
-    """Every file that is there, and what all of them took."""
-    tables = reproduction.tables
-    rows = [each for _, each in made(reproduction.files, (*tables.rows, *tables.others))]
-    seconds = [each.seconds for each in rows if each.seconds is not None]
+    """Every file that is there, once, with what its record says of it, and what all of them took."""
+    files, tables = reproduction.files, reproduction.tables
+    planned = {each.path: each.kind for row in (*tables.rows, *tables.others) for each in files.planned(row)}
+    records = {path: read_record(path) for path in planned if path.is_file()}
+    rows = [
+        {"name": str(path.relative_to(files.output)), **_recorded(record, planned[path])}
+        for path, record in records.items()
+        if record is not None
+    ]
+    seconds = [row["seconds"] for row in rows if row["seconds"] is not None]
     return {
-        "rows": [vars(each) | {"seconds": "" if each.seconds is None else _duration(each.seconds)} for each in rows],
+        "rows": [{**row, "seconds": "" if row["seconds"] is None else _duration(row["seconds"])} for row in rows],
         "seconds": _duration(sum(seconds)) if seconds else "",
-        "requests": sum(each.requests for each in rows),
-        "tokens": sum(each.tokens for each in rows),
+        "requests": sum(row["requests"] for row in rows),
+        "tokens": sum(row["tokens"] for row in rows),
+    }
+
+
+def _recorded(record: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Digest, length, version and seconds of a file; the requests that its last step sent to a server or a language model, and
+    tokens as the server counted them: steps before it have files of their own."""
+    about, seconds = part(record, "data", kind), part(record, "implementation", "executable").get("wall time")
+    lists = [steps for steps in part(record, "method").values() if isinstance(steps, list)]
+    last = next((step for steps in reversed(lists) for step in reversed(steps) if isinstance(step, Mapping)), {})
+    usage = {name.replace(" ", "_"): count for name, count in part(last, "usage").items() if isinstance(count, int)}
+    return {
+        "sha256": str(about.get("sha256", "")),
+        "lines": int(about.get("lines", about.get("queries", 0))),
+        "version": str(tandem_version(record)),
+        "seconds": float(seconds) if isinstance(seconds, int | float) else None,
+        "requests": usage.get("asked", 0),
+        "tokens": usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
     }
 
 

@@ -21,14 +21,13 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.files import home, write_text
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets import find, load
-from toolkit.files.provenance import is_recorded, read_record
 from toolkit.files.store import index_folder, shown
-from toolkit.jobs.planned_runs import reason_to_make
 from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here, parameters
 from toolkit.models.computing import free_memory, pick_device, pick_precision
 from toolkit.models.llm.client import load_llm
 from toolkit.models.systems.system_facts import weights
 from toolkit.retrieval.rerank.listwise import Sliding, spans
+from toolkit.studies.planned_rows import is_sound
 from toolkit.studies.reproduce.row_files import RowFiles
 from toolkit.studies.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, STANCE, UNION, Row, Tables, needed
 
@@ -63,26 +62,29 @@ COLUMNS = (
 class Step:
     """One thing that a row takes.
 
-    inputs    how much a model reads, in `what`: texts, pairs, windows, questions
-    model     that reads it; None where none does
-    texts     of TOKENS tokens that it reads in all
-    requests  to a server; 0 where the model is on this machine
-    tokens    that these have, with their answers
+    inputs  how much a model reads, in `what`: texts, pairs, windows, questions
+    texts   of TOKENS tokens in one of them
+    prompt  tokens of what a server is asked for one, and of its `answer`; 0 where no server is asked, wherever the model is
     """
 
     inputs: int
     what: str
-    model: SystemSpec | None = None
-    texts: float = 0
-    requests: int = 0
-    tokens: float = 0
+    model: SystemSpec
+    texts: int = 1
+    prompt: int = 0
+    answer: int = 0
 
     @property
     def operations(self) -> float:
         """Of the processor; NaN where nobody knows the model's size."""
-        if self.model is None or self.model.loader == "endpoint" or not self.model.checkpoint:
+        if self.model.loader == "endpoint" or not self.model.checkpoint:
             return 0.0
-        return 2 * (parameters(self.model) or math.nan) * self.texts * TOKENS
+        return 2 * (parameters(self.model) or math.nan) * (self.inputs * self.texts) * TOKENS
+
+    @property
+    def requests(self) -> int:
+        """To a server; 0 where the model is on this machine."""
+        return self.inputs if self.prompt and self.model.loader == "endpoint" else 0
 
 
 def plan_table(reproduction: Reproduction, *, here: bool = True) -> Table:
@@ -104,7 +106,7 @@ def plan_table(reproduction: Reproduction, *, here: bool = True) -> Table:
 
 def _line(reproduction: Reproduction, row: Row, done: bool, wrong: str) -> tuple[Cell, ...]:
     steps = [] if done else [*_steps(reproduction.files, row), *_judging(reproduction.tables, row)]
-    models = {step.model.name: step.model for step in steps if step.model and step.model.checkpoint}
+    models = {step.model.name: step.model for step in steps if step.model.checkpoint}
     fetched = sum(
         weights(model, registry.system(model.name).parameters.get("precision", "fp32")) or 0  # as published, not as in a recipe
         for model in models.values()
@@ -112,7 +114,7 @@ def _line(reproduction: Reproduction, row: Row, done: bool, wrong: str) -> tuple
     )
     memory = max((_memory(reproduction, model) for model in models.values() if model.loader != "endpoint"), default=0)
     seconds = sum(step.operations for step in steps) / speed()
-    requests, tokens = sum(step.requests for step in steps), round(sum(step.tokens for step in steps))
+    requests, tokens = sum(step.requests for step in steps), sum(step.requests * (step.prompt + step.answer) for step in steps)
     return (
         row.part.name,
         row.system.name,
@@ -132,10 +134,10 @@ def _is_made(files: RowFiles, row: Row) -> bool:
     """Whether the run of a row is there as it would be made now, and a judge's labels of it as their record says."""
     runs = [] if row.part.scores in (AGREEMENT, UNION) else files.runs(row)
     labels = [files.qrels_path(row)] if row.part.judge or row.system.kind == "judge" else []
-    if not (runs or labels) or not all(path.exists() for path in [*(run.path for run in runs), *labels]):
+    if not (runs or labels) or not all(run.path.exists() for run in runs):
         return False
     try:
-        return all(is_recorded(read_record(path), path, "qrels") for path in labels) and not any(map(reason_to_make, runs))
+        return all(is_sound(path, "qrels") for path in labels) and not any(run.reason_to_make() for run in runs)
     except ToolkitError:  # what it is made of is not there
         return False
 
@@ -201,42 +203,32 @@ def _steps(files: RowFiles, row: Row) -> Iterator[Step]:
     """What making its run takes; nothing where another row makes it."""
     queries, documents = _counts(row.part.topics)
     if row.part.scores == STANCE and row == next(each for each in files.tables.rows if each.part.scores == STANCE):
-        yield _asked(registry.system(row.part.stances), queries, "questions", queries, QUESTION + TOKENS, WORD)
+        yield Step(queries, "questions", registry.system(row.part.stances), prompt=QUESTION + TOKENS, answer=WORD)
     if not row.part.has_runs:
         return
     if row.part.how == DIVERSIFY:
-        model = registry.system(MMR_SYSTEM)
-        texts = queries * int(row.part.search["hits"])
-        yield Step(texts, "texts", model, texts)
+        yield Step(queries * int(row.part.search["hits"]), "texts", registry.system(MMR_SYSTEM))
     elif row.part.how == EXPAND:
         first = next(each for each in files.tables.rows if each.part.name == row.part.name)
         if row == first:  # the others search for the same perspectives
-            yield _asked(registry.system(row.part.expander), queries, "questions", queries, QUESTION + TOKENS, ANSWER)
-        searched = round(queries * WRITTEN)
-        yield Step(searched, "queries", _as_sent(row), searched)
+            yield Step(queries, "questions", registry.system(row.part.expander), prompt=QUESTION + TOKENS, answer=ANSWER)
+        yield Step(round(queries * WRITTEN), "queries", _as_sent(row))
     elif row.reranks:
         yield _reranking(row, queries)
     else:
         read = queries + (0 if "index" in row.part.search else documents)
         read += WIKIPEDIA if files.builds_index(row) else 0
-        yield Step(read, "texts", _as_sent(row), read)
+        yield Step(read, "texts", _as_sent(row))
 
 
 def _reranking(row: Row, queries: int) -> Step:
     system = _as_sent(row)
     sliding = Sliding(**{name: system.parameters[name] for name in Sliding._fields if name in system.parameters})
     if system.kind != "listwise":
-        return _asked(system, queries * sliding.depth, "pairs", queries * sliding.depth, QUESTION + TOKENS, WORD)
+        return Step(queries * sliding.depth, "pairs", system, prompt=QUESTION + TOKENS, answer=WORD)
     windows = queries * len(spans(sliding.depth, sliding.window, sliding.step)) * sliding.passes
-    return _asked(
-        system, windows, "windows", windows * sliding.window, QUESTION + sliding.window * TOKENS, sliding.window * WORD
-    )
-
-
-def _asked(model: SystemSpec, inputs: int, what: str, texts: int, prompt: int, answer: int) -> Step:
-    """A step whose model, where it is on a server, is asked once an input."""
-    served = model.loader == "endpoint"
-    return Step(inputs, what, model, texts, inputs if served else 0, inputs * (prompt + answer) if served else 0)
+    prompt, answer = QUESTION + sliding.window * TOKENS, sliding.window * WORD
+    return Step(windows, "windows", system, sliding.window, prompt, answer)
 
 
 def _judging(tables: Tables, row: Row) -> Iterator[Step]:
@@ -259,7 +251,7 @@ def _judging(tables: Tables, row: Row) -> Iterator[Step]:
         model, pairs = _as_sent(row), 2 * _counts(row.part.topics)[1]
     else:
         return
-    yield _asked(model, pairs, "pairs to judge", pairs, QUESTION + TOKENS, WORD)
+    yield Step(pairs, "pairs to judge", model, prompt=QUESTION + TOKENS, answer=WORD)
 
 
 @cache

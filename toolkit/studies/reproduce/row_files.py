@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +17,21 @@ from toolkit.datasets import find, load
 from toolkit.files.formats import write_run
 from toolkit.files.formats.indexes import made_with, read_index_record
 from toolkit.files.provenance import file_digest, topics_digest
-from toolkit.jobs.planned_runs import PlannedRun, shell_command, why_unlike
+from toolkit.jobs.diversify_job import DiversifyJob
+from toolkit.jobs.encode_jobs import IndexJob
+from toolkit.jobs.expand_jobs import ExpandJob, MergeJob
+from toolkit.jobs.judge_jobs import JudgeJob, StanceJob, judge_of
+from toolkit.jobs.search_jobs import rerank_job, search_job
 from toolkit.models import choose_system
 from toolkit.registry.published.paper_tables import cells, is_of
 from toolkit.retrieval.index.index_types import LUCENE
+from toolkit.retrieval.rerank.rerank_step import Rerank
 from toolkit.retrieval.steps import given_topics
+from toolkit.studies.planned_rows import PlannedRow, shell_command
 from toolkit.studies.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, STANCE, UNION, Part, Row, Tables, has_candidates
 
 if TYPE_CHECKING:
-    from toolkit.jobs.file_job import Job
+    from toolkit.jobs.file_job import Job, RunJob
     from toolkit.models.judges import Judge
 
 CANDIDATES = "candidates"
@@ -72,7 +79,7 @@ class RowFiles:
         """Which perspective of each question supports."""
         return self.output / "stances.tsv"
 
-    def runs(self, row: Row) -> list[PlannedRun]:
+    def runs(self, row: Row) -> list[PlannedRow]:
         """What is made before a row can be scored, in order, the run last; nothing where another row has made it."""
         if row.part.scores == STANCE:
             return [self._stances(row)]
@@ -85,38 +92,36 @@ class RowFiles:
         own = self._index(row)
         return [*([own] if own else []), self._run(row)]
 
-    def _run(self, row: Row) -> PlannedRun:
+    def planned(self, row: Row) -> list[PlannedRow]:
+        """The same, and its labels."""
+        labels = self.labels(row, self.scored(row))
+        return [*self.runs(row), *([labels] if labels else [])]
+
+    def _run(self, row: Row) -> PlannedRow:
         """The run that a system makes by searching or reranking."""
         if not row.reranks:
             return self._search(row, row.part.topics, self.path(row))
-        path, before, name = self.path(row), self.first_stage(row), row.system.name
+        path, before, name, topics = self.path(row), self.first_stage(row), row.system.name, row.part.topics
+        source = before.path if before else row.system.parameters.get("run", CANDIDATES)
 
-        def source() -> str | Path:
-            return before.path if before else row.system.parameters.get("run", CANDIDATES)
-
-        def job() -> Job:
-            from toolkit.jobs.search_jobs import rerank_job
-            from toolkit.retrieval.rerank import Rerank
-
+        def job() -> RunJob:
             how = {**self.models, **self.asking_of(row.system), **_prompt(row, name)}
             reranker = Rerank(name, recipe=row.recipe or None, **how)
-            return rerank_job(str(source()), reranker, topics=row.part.topics, output=path, tag=name)
+            return rerank_job(str(source), reranker, topics=topics, output=path, tag=name)
 
-        command = self.command("rerank", run=source(), topics=row.part.topics, **self._said_of(row), output=path, tag=name)
-        return PlannedRun(row.part.topics, name, path, job, before, command=command)
+        command = self.command("rerank", run=source, topics=topics, **self._said_of(row), output=path, tag=name)
+        return PlannedRow(path, job, before, command=command)
 
-    def first_stage(self, row: Row) -> PlannedRun | None:
+    def first_stage(self, row: Row) -> PlannedRow | None:
         """The run that a reranker reranks where the benchmark's candidates are not here."""
         if not (row.reranks and row.part.first_stage) or has_candidates(row.part.topics):
             return None
         return self._run(self.tables.row(f"{row.part.name}/{row.part.first_stage}"))
 
-    def _search(self, row: Row, topics: str | Path, path: Path) -> PlannedRun:
+    def _search(self, row: Row, topics: str | Path, path: Path) -> PlannedRow:
         name = row.system.name
 
-        def job() -> Job:
-            from toolkit.jobs import search_job
-
+        def job() -> RunJob:
             models = {**self.models, **self.asking_of(row.system)} if row.system.checkpoint else {}
             index = self.index_of(row)
             how = {**row.part.search, **({"index": index} if index else {}), "recipe": row.recipe or None, **models}
@@ -124,7 +129,7 @@ class RowFiles:
 
         how = {**row.part.search, "index": self._said_index(row)}
         command = self.command("search", topics=topics, **self._said_of(row), **how, output=path, tag=name)
-        return PlannedRun(row.part.topics, name, path, job, command=command)
+        return PlannedRow(path, job, command=command)
 
     def asking_of(self, system: SystemSpec) -> dict[str, Any]:
         """How a system is asked: one on a server, and a language model that the user has on one (`--loader endpoint`)."""
@@ -178,102 +183,71 @@ class RowFiles:
             return "DIR"  # it has to be named first
         return Path(name) if self.builds_index(row) else name
 
-    def _index(self, row: Row) -> PlannedRun | None:
+    def _index(self, row: Row) -> PlannedRow | None:
         if not self.builds_index(row):
             return None
-        folder, system = Path(self.index_of(row)), row.system.name
+        folder, corpus = Path(self.index_of(row)), row.part.corpus
+        how = {"system": row.system.name, "recipe": row.recipe or None}
 
         def outdated() -> str:
             record = read_index_record(folder) if folder.is_dir() else None
             if record is None:
                 return "not there yet"
-            chosen = choose_system(system, recipe=row.recipe or None)
-            return "" if made_with(record, chosen) else "made with another revision, recipe or template"
+            return "" if made_with(record, choose_system(**how)) else "made with another revision, recipe or template"
 
-        def job() -> Job:
-            from toolkit.jobs.encode_jobs import IndexJob
+        job = partial(IndexJob, corpus, folder, **how, **self.models)
+        return PlannedRow(folder, job, outdated=outdated, command=self.command("index", corpus, **how, output=folder))
 
-            return IndexJob(row.part.corpus, folder, system=system, recipe=row.recipe or None, **self.models)
-
-        command = self.command("index", row.part.corpus, system=system, recipe=row.recipe, output=folder)
-        return PlannedRun(row.part.corpus, system, folder, job, outdated=outdated, command=command)
-
-    def _expanded(self, row: Row) -> Iterator[PlannedRun]:
+    def _expanded(self, row: Row) -> Iterator[PlannedRow]:
         """Queries for every question, made once for all systems; their lists; these merged."""
-        part, path, depth = row.part, self.path(row), int(row.part.search["hits"])
+        part, path, how = row.part, self.path(row), {"depth": int(row.part.search["hits"]), "tag": row.system.name}
         before = self._run(self.tables.row(f"{part.of}/{row.system.name}")) if self.builds_index(row) else None
         queries, lists = path.with_name("queries.jsonl"), path.with_name(f"{row.system.name}.lists.trec")
 
-        def outdated() -> str:
-            wanted = {
-                "data/topics/sha256": topics_digest(given_topics(part.topics).topics),
-                "method/expansion/0/name": part.expander,
-                **_prompt_digest(row, part.expander, "expansion"),
-            }
-            return why_unlike(queries, "expanded", wanted)
-
-        def is_merged() -> str:
-            return why_unlike(path, "run", {"data/made of/sha256": file_digest(lists)})
-
-        def expand() -> Job:
-            from toolkit.jobs.expand_jobs import ExpandJob
-
-            return ExpandJob(part.topics, part.expander, output=queries, **self.asking, **_prompt(row, part.expander))
-
-        def merge() -> Job:
-            from toolkit.jobs.expand_jobs import MergeJob
-
-            return MergeJob(lists, depth=depth, output=path, tag=row.system.name, queries=str(queries))
-
-        source = {"topics": part.topics, "from": part.expander}
-        command = self.command("expand", "topics", **source, **self._said_prompts(row, part.expander), output=queries)
-        yield PlannedRun(part.topics, part.expander, queries, expand, before, outdated, command)
+        expand = partial(ExpandJob, part.topics, part.expander, output=queries, **self.asking, **_prompt(row, part.expander))
+        merge = partial(MergeJob, lists, output=path, queries=str(queries), **how)
+        said = {"topics": part.topics, "from": part.expander, **self._said_prompts(row, part.expander), "output": queries}
+        yield PlannedRow(
+            queries,
+            expand,
+            before,
+            lambda: {**_topics_recorded(part.topics), **_asked(row, part.expander, "expansion")},
+            kind="expanded",
+            command=self.command("expand", "topics", **said),
+        )
         yield self._search(row, queries, lists)
-        command = self.command("expand", "merge", lists, depth=depth, output=path, tag=row.system.name)
-        yield PlannedRun(part.topics, row.system.name, path, merge, outdated=is_merged, command=command)
+        said = {"depth": how["depth"], "output": path, "tag": how["tag"]}
+        command = self.command("expand", "merge", lists, **said)
+        yield PlannedRow(path, merge, expected=lambda: {"data/made of/sha256": file_digest(lists)}, command=command)
 
-    def _diversified(self, row: Row) -> PlannedRun:
+    def _diversified(self, row: Row) -> PlannedRow:
         """MMR with what the authors' code divides scores by, and the lambda of table 8."""
         part, path, tag = row.part, self.path(row), row.system.name
         before, index = self._run(self.tables.row(f"{part.of}/{tag}")), part.search.get("index")
         lam, constant = self.mmr(row)
 
-        def outdated() -> str:
-            wanted = {
-                "data/made of/sha256": file_digest(before.path),
-                "method/diversification/0/lambda": lam,
-                "method/diversification/0/constant": constant,
-            }
-            return why_unlike(path, "run", wanted)
+        def expected() -> dict[str, Any]:
+            of_step = {f"method/diversification/0/{name}": value for name, value in (("lambda", lam), ("constant", constant))}
+            return {"data/made of/sha256": file_digest(before.path), **of_step}
 
-        def job() -> Job:
-            from toolkit.jobs.diversify_job import DiversifyJob
-
-            how = {"lams": [lam], "scale": constant, "topics": [part.topics], "index": index, **self.models}
-            return DiversifyJob([before.path], output=path, tag=tag, **how)
-
+        how = {"lams": [lam], "scale": constant, "topics": [part.topics], "index": index, **self.models}
+        job = partial(DiversifyJob, [before.path], output=path, tag=tag, **how)
         said = {"topics": part.topics, "index": index, "lam": f"{lam:g}", "scale": constant, "output": path, "tag": tag}
-        return PlannedRun(part.topics, tag, path, job, before, outdated, self.command("diversify", before.path, **said))
+        return PlannedRow(path, job, before, expected, command=self.command("diversify", before.path, **said))
 
-    def _stances(self, row: Row) -> PlannedRun:
+    def _stances(self, row: Row) -> PlannedRow:
         """Which perspective supports, asked once for all systems and corpora."""
         part, path = row.part, self.stances_path
 
-        def outdated() -> str:
-            digest = topics_digest(given_topics(part.topics).topics)
-            wanted = {"data/topics/sha256": digest, "method/judging/0/name": part.stances}
-            return why_unlike(path, "qrels", wanted | _prompt_digest(row, part.stances, "judging"))
+        def expected() -> dict[str, Any]:
+            return {**_topics_recorded(part.topics), **_asked(row, part.stances, "judging")}
 
         def job() -> Job:
-            from toolkit.jobs.judge_jobs import StanceJob, judge_of
-
-            asking = self.asking_of(registry.system(part.stances))
-            judge = judge_of(part.stances, task="stance", **self.models, **asking, **_prompt(row, part.stances))
-            return StanceJob(part.topics, judge, output=path)
+            return StanceJob(part.topics, self._load_judge(row, part.stances, task="stance"), output=path)
 
         said = {"task": "stance", "topics": part.topics, "judge": part.stances, **self._said_prompts(row, part.stances)}
         command = self.command("judge", **said, output=path)
-        return PlannedRun(part.topics, part.stances, path, job, outdated=outdated, command=command)
+        return PlannedRow(path, job, expected=expected, kind="qrels", command=command)
 
     def mmr(self, row: Row) -> tuple[float, str]:
         """The lambda that the paper chose for a retriever and a corpus, and the name of the constant of its scores."""
@@ -282,41 +256,38 @@ class RowFiles:
         name = printed["name"] if isinstance(printed["name"], str) else printed["name"][0]
         return next(cell.value for cell in lams if cell.group == row.part.mmr), f"{row.part.mmr}/{name.lower()}"
 
-    def labels(self, row: Row, runs: list[Path]) -> PlannedRun | None:
+    def labels(self, row: Row, runs: list[Path]) -> PlannedRow | None:
         """A judge's labels of runs; of a judge that is compared with people, its labels of what they labelled. None where
         nothing is judged."""
-        part, path, index = row.part, self.qrels_path(row), row.part.search.get("index")
+        part, path = row.part, self.qrels_path(row)
         name, depth = part.judge.get("name", row.system.name), part.judge.get("depth", self.labelled_depth)
         recipe = "" if part.judge else row.recipe
         if not part.judge and row.system.kind != "judge":
             return None
+        how = {"topics": part.topics, "index": part.search.get("index"), "depth": depth, "output": path}
 
-        def outdated() -> str:
-            wanted = {f"data/judged runs/{place}/sha256": file_digest(run) for place, run in enumerate(runs)}
-            wanted |= {f"data/judged runs/{len(runs)}": None, "method/judging/0/name": name, "method/judging/0/depth": depth}
-            return why_unlike(path, "qrels", wanted | _prompt_digest(row, name, "judging"))
+        def expected() -> dict[str, Any]:
+            judged = {f"data/judged runs/{place}/sha256": file_digest(run) for place, run in enumerate(runs)}
+            last = {f"data/judged runs/{len(runs)}": None}
+            return {**judged, **last, **_asked(row, name, "judging"), "method/judging/0/depth": depth}
 
         def job() -> Job:
-            from toolkit.jobs.judge_jobs import JudgeJob
-
-            how = {"index": index, "topics": part.topics, "depth": depth, "output": path}
             return JudgeJob(list(map(str, runs)), self._judge(row, name, recipe), **how)
 
-        said = {"judge": name, "recipe": recipe, **self._said_prompts(row, name), "topics": part.topics, "index": index}
-        command = self.command("judge", *runs, **said, depth=depth, output=path)
-        return PlannedRun(part.topics, name, path, job, outdated=outdated, command=command)
+        command = self.command("judge", *runs, judge=name, recipe=recipe, **self._said_prompts(row, name), **how)
+        return PlannedRow(path, job, expected=expected, kind="qrels", command=command)
 
     def _judge(self, row: Row, name: str, recipe: str) -> Judge:
         """A judge, loaded once for all that it judges."""
-        from toolkit.jobs.judge_jobs import judge_of
-
         key = f"{name} {recipe}"
         if key not in self._judges or not self.shares_judges:
             self._judges.clear()  # the model of another one may go
-            asking = self.asking_of(registry.system(name))
-            self._judges[key] = judge_of(name, recipe=recipe or None, **self.models, **asking, **_prompt(row, name))
+            self._judges[key] = self._load_judge(row, name, recipe=recipe or None)
         self._judges[key].start_counts()
         return self._judges[key]
+
+    def _load_judge(self, row: Row, name: str, **how: Any) -> Judge:
+        return judge_of(name, **how, **self.models, **self.asking_of(registry.system(name)), **_prompt(row, name))
 
     def labelled_path(self, part: Part) -> Path:
         """Where that run lies."""
@@ -342,10 +313,15 @@ def _prompt(row: Row, system: str) -> dict[str, str]:
     return {"prompt": sent.file} if sent and sent.file else {}
 
 
-def _prompt_digest(row: Row, system: str, step: str) -> dict[str, str]:
-    """What the record of a file says of the prompt that it was made with."""
+def _asked(row: Row, system: str, step: str) -> dict[str, str]:
+    """What the record of a file says of who was asked, and with which prompt."""
     sent = row.sent_to(system)
-    return {f"method/{step}/0/prompt_sha256": sent.sha256} if sent else {}
+    prompt = {f"method/{step}/0/prompt_sha256": sent.sha256} if sent else {}
+    return {f"method/{step}/0/name": system, **prompt}
+
+
+def _topics_recorded(topics: str) -> dict[str, str]:
+    return {"data/topics/sha256": topics_digest(given_topics(topics).topics)}
 
 
 def _kind(index: str) -> str:

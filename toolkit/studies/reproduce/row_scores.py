@@ -61,9 +61,7 @@ def scores_of(files: RowFiles, row: Row, runs: Sequence[Path], qrels: Path | Non
 
 def commands(files: RowFiles, row: Row) -> list[str]:
     """What makes a row's run, its labels and its scores by hand, in the folder of the reproduction, a line each."""
-    runs = files.scored(row)
-    labels = files.labels(row, runs)
-    return [*(run.command for run in (*files.runs(row), *filter(None, [labels]))), *_score_command(files, row, runs)]
+    return [*(each.command for each in files.planned(row)), *_score_command(files, row, files.scored(row))]
 
 
 def _score_command(files: RowFiles, row: Row, runs: Sequence[Path]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Several runs, one after the other: what is there and up to date is not made again, and one that fails ends no other.
+"""The rows of a study, planned, then made one after the other: what is up to date stays, and one that fails ends no other.
 
-Whether a file that is there is the one that a job would make says its record.
+A row is a file with the job and the command that make it, and what its record says where it is the one that the job would make.
 """
 
 from __future__ import annotations
@@ -24,28 +24,44 @@ from toolkit.retrieval.index import corpus_name
 
 
 @dataclass(frozen=True)
-class PlannedRun:
-    """One run: a system's on a benchmark, or of a reranker over such a run.
+class PlannedRow:
+    """One file of a study: a run, or what a run is made of or judged by.
 
-    name    of the run, its tag and its file
-    job     makes the job; of a reranker only once the run that it reranks is there
-    before  the run that is reranked
-    outdated  why the file is not what the job would make, empty where it is; of a run `why_outdated` says it
+    path      where it lies, with its record
+    job       makes the job that makes it; only once what it is made of is there
+    before    the row whose file is reranked, merged, ...; it is made first
+    expected  what its record says where it is up to date, place -> value as `why_unlike` takes them; of a run that is searched
+              or reranked `why_outdated` asks its job
+    outdated  why it has to be made, where no record beside it says it (a folder); empty where it need not be
+    kind      of the file, as its record has it: `run`, `qrels`, `expanded`
     command   what makes it by hand; empty where it is not shown
+    benchmark that it is scored by, where it is scored by itself
     """
 
-    benchmark: str
-    name: str
     path: Path
     job: Callable[[], Job]
-    before: PlannedRun | None = None
+    before: PlannedRow | None = None
+    expected: Callable[[], Mapping[str, Any]] | None = None
     outdated: Callable[[], str] | None = None
+    kind: str = "run"
     command: str = ""
+    benchmark: str = ""
+
+    @property
+    def name(self) -> str:
+        """Of the file, which is the tag of a run."""
+        return self.path.stem
 
     @property
     def is_ready(self) -> bool:
         """Whether what it is made of is there."""
         return self.before is None or self.before.path.exists()
+
+    def reason_to_make(self) -> str:
+        """Why it has to be made, empty where it is there as it would be made now. ToolkitError where it cannot be made."""
+        if self.outdated:
+            return self.outdated()
+        return why_unlike(self.path, self.kind, self.expected()) if self.expected else why_outdated(self.job(), self.path)
 
 
 def shell_command(*given: object, **options: object) -> str:
@@ -72,36 +88,33 @@ class Failure:
     error: ToolkitError
 
 
-def reason_to_make(run: PlannedRun) -> str:
-    """Why a run has to be made, empty where it is there as it would be made now. ToolkitError where it cannot be made."""
-    return run.outdated() if run.outdated else why_outdated(run.job(), run.path)
+def make_row(row: PlannedRow, failures: list[Failure], executor: Executor) -> bool:
+    """Make what is not there or out of date; whether it is there then, and as it should be. What fails is added.
 
-
-def make_run(run: PlannedRun, failures: list[Failure], executor: Executor) -> bool:
-    """Make a run that is not there or out of date; whether it is there then, and as it should be. What fails is added.
-
-    executor  who computes: one for all runs, see `toolkit.jobs.file_job.opened`
+    executor  who computes: one for all rows, see `toolkit.jobs.file_job.opened`
     """
-    if run.before and any(failure.what == str(run.before.path) for failure in failures):
-        say(f"{run.path}: left out, as the run that it reranks is not there")
+    if row.before and any(failure.what == str(row.before.path) for failure in failures):
+        say(f"{row.path}: left out, as the run that it reranks is not there")
         return False
-    with recorded(str(run.path), failures):
-        reason = reason_to_make(run)
-        say(f"{run.path}: {reason or 'up to date'}")
+    with recorded(str(row.path), failures):
+        reason = row.reason_to_make()
+        say(f"{row.path}: {reason or 'up to date'}")
         if reason:
-            make_by(executor, run.job())
+            make_by(executor, row.job())
         return True
     return False
 
 
 @contextmanager
-def recorded(what: str, failures: list[Failure]) -> Iterator[None]:
+def recorded(what: str, failures: list[Failure], *, bugs: bool = True) -> Iterator[None]:
     """Put what a block raises among the failures: that of one system, a bug in its own code too, ends no other's work."""
     try:
         yield
     except ToolkitError as error:
         failures.append(Failure(what, error))
     except Exception as error:
+        if not bugs:
+            raise
         failed = ToolkitError(f"{type(error).__name__}: {error}", "make this run alone with --debug to see where", status=1)
         failures.append(Failure(what, failed))
 
@@ -170,6 +183,11 @@ def why_unlike(path: Path, kind: str, expected: Mapping[str, Any]) -> str:
         if (found := _at(record, place.split("/"))) != value:
             return f"{place.rpartition('/')[2]} was {found}, is {value}"
     return ""
+
+
+def is_sound(path: Path, kind: str = "run") -> bool:
+    """Whether a file is there and the one of its record, whenever it was made."""
+    return path.exists() and is_recorded(read_record(path), path, kind)
 
 
 def _at(record: Any, names: Sequence[str]) -> Any:
