@@ -154,7 +154,7 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, A
 
     system, recipe, revision, template, similarity   see `toolkit.files.formats.indexes.system_facts`
     checkpoint, base, files, commits, precision      see `toolkit.files.provenance.model_identity`
-    weights                                          see `toolkit.models.checkpoints.weights.origin_of`
+    weights                                          see `toolkit.models.checkpoints.hub.origin_of`
     side, dimension                                  `passage` or `query`; of each vector
     """
     identity = model_identity(spec, commits=encoder.origin.get("commits"), precision=encoder.precision, template=False)

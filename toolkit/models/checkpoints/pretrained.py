@@ -17,7 +17,7 @@ from toolkit.files.store import reason
 from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.architectures import check_weights, is_native, native
-from toolkit.models.checkpoints.weights import origin_of
+from toolkit.models.checkpoints.hub import origin_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -33,8 +33,7 @@ from toolkit.retrieval.index.lucene_shards import lucene_libraries
 from toolkit.retrieval.index.shard_folder import compute, shard_folder
 
 if TYPE_CHECKING:
-    from toolkit.models.encoders.multivector import MultiVectorEncoder
-    from toolkit.models.encoders.sparse import SparseEncoder
+    from toolkit.models.encoders.sentence_transformers_adapter import MultiVectorEncoder, SparseEncoder
 
 SHARD = 1024  # documents that are encoded and written together
 PRUNED_FROM = 20_000_000  # vectors: an exact search of so many takes seconds a query and core
