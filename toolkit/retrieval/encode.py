@@ -50,13 +50,12 @@ def encode_corpus(
 ) -> Counts:
     """Encode every document of a corpus as a passage, into a folder that `toolkit.files.formats.vectors.open_vectors` opens.
 
-    A partial folder is resumed: documents of its shards are read again and compared with the digest of
-    what was encoded. A folder that is complete is compared too, and left as it is.
+    A partial folder is resumed: documents of its shards are read again and compared with the digest of what was encoded. A
+    folder that is complete is compared too, and left as it is.
 
-    encoder     None where each worker of the executor loads its own, as `loading` says
-    shard_size  documents a shard; what is lost at most when encoding is interrupted
-    check       is called with the dimension of the vectors before anything is encoded; its ToolkitError ends the work
-    total       how many documents there are, for the progress; None where nobody knows
+    encoder  None where each worker of the executor loads its own, as `loading` says
+    check    is called with the dimension of the vectors before anything is encoded; its ToolkitError ends the work
+    total    how many documents there are, for the progress
 
     Raises ToolkitError for another system, recipe, template, revision or precision than the folder's, for documents that are
     not those that were encoded, for a document that is broken, an id that comes twice, and a corpus without text.

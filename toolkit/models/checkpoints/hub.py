@@ -32,11 +32,9 @@ LARGE = 100_000_000  # bytes; from here on the size is said beforehand
 def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = False) -> Path:
     """The folder of a model repository at a revision; downloaded on first use, resumed where that broke off.
 
-    name      of the system, for messages
-    revision  empty for the newest one, which is then named in a line: the folder's name is the commit
-    code      the repository's own code as well, which the user trusts
-    HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count. Raises ToolkitError where it cannot be had, has pickled weights and no
-    revision is pinned, or they are refused, and where the disk is too small.
+    Without a revision it is the newest one, which is named in a line; `code` fetches the repository's own, too. Raises
+    ToolkitError where it cannot be had, has pickled weights and no pinned revision, or they are refused, and where the disk is
+    too small.
     """
     if folder := cached_folder(repository, revision, code=code):
         return folder
@@ -170,10 +168,8 @@ def _explained(repository: str, revision: str) -> Iterator[None]:
 def origin_of(*folders: Path) -> dict[str, Any]:
     """What a record says of what is loaded from these folders: `commits` (repository -> commit) of the hub's, and `weights`.
 
-    weights  SHA-256 of the safetensors: of the file where there is one, else of the lines that sha256sum prints of them, folder
-             after folder and in the order of their names
-
-    Raises ToolkitError where a file of a fetched checkpoint is not the one that was fetched.
+    These are the SHA-256 of the safetensors: of a single file, else of the lines that sha256sum prints of them, folder after
+    folder and by name. Raises ToolkitError where a file of a fetched checkpoint is not the one that was fetched.
     """
     files = [file for folder in dict.fromkeys(folders) for file in _weights(folder)]
     lines = "".join(f"{digest}  {name}\n" for digest, name in files)

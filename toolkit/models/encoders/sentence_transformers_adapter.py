@@ -74,13 +74,7 @@ def load_model(
 
 
 class SentenceEncoder:
-    """Texts through a model of sentence-transformers.
-
-    limits  side -> tokens, special ones counted
-    truncated  side -> how many of the encoded inputs were truncated at the limit
-    lost    how many queries have a core query that is fully truncated
-    origin  `commits` and digest of the weights that were loaded
-    """
+    """Texts through a model of sentence-transformers; attributes as of `Encoder`, and limits: side -> tokens."""
 
     def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
         self.spec, self.model, self.origin = spec, model, origin_of(folder)

@@ -222,10 +222,7 @@ def _settings(spec: SystemSpec) -> dict[str, Any]:
 
 
 def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker | OwnRanker | LibraryRanker:
-    """The ranker of a system of kind `listwise`.
-
-    prompt  a name or a file instead of the entry's (`listwise.v1` where it names none)
-    how     goes to `toolkit.models.llm.load_llm`
+    """The ranker of a system of kind `listwise`; prompt: a name or a file instead of the entry's; how: see `load_llm`.
 
     An object of Python with `rank` is asked by that. Raises ToolkitError for what cannot be looked up or loaded; asks nothing
     yet.

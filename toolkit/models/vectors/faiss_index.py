@@ -98,13 +98,7 @@ def fill_faiss(
     threads: int = 1,
     advance: Callable[[int], None] = lambda done: None,
 ) -> faiss.Index:
-    """The trained index with the rows of these arrays.
-
-    tuning   how it was tuned, for messages
-    advance  is called with the number of vectors that were added
-
-    Raises ToolkitError for an index that cannot hold them, or cannot be searched as it is tuned.
-    """
+    """The trained index with the rows of these arrays. ToolkitError where it cannot hold them, or be searched as tuned."""
     first = next(array for array in arrays if len(array))[:1]
     with threads_of_faiss(threads), said(f"cannot add {sum(map(len, arrays))} vectors", "name another one with --factory"):
         for array in arrays:

@@ -28,8 +28,6 @@ REBUILD = "`tandem index verify` compares it with its record"
 def open_faiss(folder: Path, *, mmap: bool | None = None) -> faiss_index.FaissIndex | FaissShards:
     """The FAISS index in a folder, of one file or of shards.
 
-    mmap  see `FaissIndex.open`
-
     Raises ToolkitError where there is none, where a shard is missing or is not what the record says, and for damaged files.
     """
     counts = shard_counts(folder)

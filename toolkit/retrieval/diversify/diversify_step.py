@@ -49,15 +49,12 @@ class Diversify(Step):
     `toolkit.retrieval.diversify.mmr`.
 
     lams            weights of relevance, each of which makes a run of every run given; the paper's five where none are given
-    normalisation, depth, tail   see `mmr`
     scale           a number, or a constant of the release (`wikipedia/bm25`)
     setting         lambda and scale of the paper for a corpus and a retriever (`wikipedia/bm25`), instead of those
     dev, judged     runs by name and the judgments of each of their data sets, on which one lambda is tuned
     system          a dense system, whose vectors say how much alike documents are (uae-large-v1 by BERDS' recipe where none
-                    is named); or `vectors`, a folder of `tandem encode`
+                    is named); or `vectors`, a folder of `tandem encode`; `how` is that of the encoder
     topics          of all runs, where texts come from their own corpora or data sets are their groups
-    index, docs     where texts come from, see `toolkit.retrieval.texts`
-    how             of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
 
     Raises ToolkitError.
     """

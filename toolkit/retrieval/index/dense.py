@@ -227,13 +227,10 @@ def build_dense_index(
     """Build a FAISS index into the folder `output`, which is there when it is complete and not before.
 
     vectors     a folder of encoded passages, see `toolkit.files.formats.vectors`
-    factory     FAISS's name for what is built; `tuning` for how it is searched, see
-                `toolkit.models.vectors.faiss_index.train_faiss`
+    factory, tuning   see `toolkit.models.vectors.faiss_index.train_faiss`
     shard_size  documents a shard, see `toolkit.models.vectors.faiss_shards`; None for one file, with Pyserini's names:
                 `index`, and `docid` with an id a line
     threads     of FAISS; with one, the files are the same on every machine of a kind, whoever computes
-    executor    who computes the shards; this process, where workers do not see its files
-    command     what rebuilds it, for the record
 
     An interrupted build resumes at the shards that are not there. An approximate index is trained once, with a seeded sample,
     and its recall is measured, printed and recorded. Raises ToolkitError for vectors of queries, an id that comes twice, and

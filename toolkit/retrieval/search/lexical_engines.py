@@ -263,10 +263,8 @@ def open_fields(
 ) -> FieldSearcher:
     """What searches an index by the weighted sum of BM25 in title and text; scores are rounded as Anserini's runs have them.
 
-    docs    gives the whole collection, each time it is called
-    folder  where the index with the two fields lies; it is built where it is not there or is another collection's
-
-    Raises ToolkitError for parameters without meaning and a collection without documents.
+    `folder` is built where it is not there or is another collection's. Raises ToolkitError for parameters without meaning and a
+    collection without documents.
     """
     from toolkit.models.lucene.anserini import FieldSearcher
 
