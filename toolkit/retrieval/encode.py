@@ -20,6 +20,7 @@ from toolkit.core.system.progress import progress, say
 from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic, topics_by_id
 from toolkit.engine import Executor, LocalExecutor, ModelWork
+from toolkit.engine.units import Result, Unit
 from toolkit.files.formats.indexes import system_facts
 from toolkit.files.formats.vectors import Shard, VectorStore, write_shard
 from toolkit.files.provenance import command_line, model_identity, topics_facts, versions
@@ -88,21 +89,13 @@ def encode_corpus(
     return counts
 
 
-@dataclass
-class EncodeShards(ModelWork[tuple[int, list[Doc]], Shard]):
-    """Shards of documents become files of vectors; a unit is a shard with its number.
-
-    loading  how a worker loads its own encoder, see `toolkit.models.encoders.load_encoder`
-    """
+class EncoderWork(ModelWork[Unit, Result]):
+    """Work by an encoder, which each worker loads itself, as `loading` says."""
 
     LOADED = ("encoder",)
     MODEL = "encoder"
 
-    name: str
-    spec: SystemSpec
-    folder: Path
-    loading: Mapping[str, Any]
-    encoder: Encoder | None = None
+    encoder: Encoder | None
 
     def _load(self) -> Encoder:
         if self.encoder is None:
@@ -110,6 +103,17 @@ class EncodeShards(ModelWork[tuple[int, list[Doc]], Shard]):
 
             self.encoder = load_encoder(self.spec, **self.loading)
         return self.encoder
+
+
+@dataclass
+class EncodeShards(EncoderWork[tuple[int, list[Doc]], Shard]):
+    """Shards of documents become files of vectors; a unit is a shard with its number. loading: see `load_encoder`."""
+
+    name: str
+    spec: SystemSpec
+    folder: Path
+    loading: Mapping[str, Any]
+    encoder: Encoder | None = None
 
     def identity(self) -> dict[str, Any]:
         """Nothing else: what vectors depend on is in the facts."""
@@ -161,10 +165,7 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, A
 
 
 def implementation(encoder: Encoder | None, libraries: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Command and versions, and the server that computed, for the record; nothing is compared with them.
-
-    libraries  those of workers; None for this process's
-    """
+    """Command and versions (of workers where these are given), and the server that computed: for the record, never compared."""
     server = {"server": encoder.facts()} if hasattr(encoder, "facts") else {}
     return {"command": command_line(), "tandem-ir": __version__, **(libraries or versions(LIBRARIES)), **server}
 

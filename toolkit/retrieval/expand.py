@@ -106,8 +106,7 @@ def _text(value: Any) -> str:
 def expand_topics(topics: Sequence[Topic], perspectives: Perspectives, query: str = "perspective") -> list[Topic]:
     """A topic for each perspective of each question, with the id `<question>.<n>`, n from 1 in their order.
 
-    query  `perspective`, its text alone (the paper), or `question+perspective`: question, one blank, perspective (the release)
-
+    Its text is the perspective alone (the paper), or question, one blank, perspective (the release: `question+perspective`).
     Raises ToolkitError where a question has no perspectives.
     """
     if query not in FORMS:

@@ -65,12 +65,10 @@ FORMS = {
 
 
 def read_run(path: str | Path, form: str = "") -> Run:
-    """A run from a file in any of FORMS, recognised by its content; .gz, .zst, `-`.
+    """A run from a file in any of FORMS, recognised by its content, or in the one that is named; .gz, .zst, `-`.
 
-    form  which one it is, for a file that fits two
-
-    Raises ToolkitError with what is wrong with the file, for a document twice in a query, a score that is no finite number,
-    a file without documents, and one that fits two forms.
+    Raises ToolkitError with what is wrong with the file, for a document twice in a query, a score that is no finite number, a
+    file without documents, and one that fits two forms.
     """
     if form and form not in FORMS:
         raise ToolkitError(f"no form {form!r} of runs", f"known: {', '.join(FORMS)}")

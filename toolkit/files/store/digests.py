@@ -23,10 +23,8 @@ def file_sha256(path: Path) -> str:
 def _sha256(path: Path, size: int, changed: str, inode: int) -> str:
     if size < REMEMBERED:
         return sha256_of(path)
-    key, remembered = (
-        f"{path} {size} {changed} {inode}".encode(errors="surrogateescape"),
-        KeyedCache(home() / "digests.sqlite", "digests"),
-    )
+    key = f"{path} {size} {changed} {inode}".encode(errors="surrogateescape")
+    remembered = KeyedCache(home() / "digests.sqlite", "digests")
     try:
         if known := remembered.get([key]):
             return known[key].decode()

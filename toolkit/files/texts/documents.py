@@ -164,9 +164,7 @@ def corpus_from_docs(name: str, docs: Iterable[Doc]) -> Corpus:
 
 
 def split_corpus(corpus: Corpus, words: int) -> Corpus:
-    """The passages of a corpus in place of its documents.
-
-    words  in a passage, at most; ToolkitError for less than 1
+    """The passages of a corpus, of so many words at most, in place of its documents. ToolkitError for less than one.
 
     What was read is still the digest of the files; `about` gets the number of words, and how many documents there were.
     """

@@ -129,10 +129,7 @@ class ListwiseRanker:
         self.llm.check()
 
     def rank(self, windows: Sequence[Window], advance: Callable[[int], None] = lambda n: None) -> list[tuple[int, ...]]:
-        """For each window the positions of its passages, best first. Windows are asked at the same time.
-
-        advance  called with how many more windows are answered
-        """
+        """For each window the positions of its passages, best first; `advance` is told how many more windows are answered."""
         fitted = [self._fit(window, self.llm.backend) for window in windows]
         answers = self.llm.complete([one.request for one in fitted], advance)
         orders = []

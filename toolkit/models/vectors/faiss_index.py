@@ -179,9 +179,8 @@ class FaissIndex:
     def open(cls, folder: Path, *, mmap: bool | None = None) -> FaissIndex:
         """The index `index` (or `index.faiss`) of a folder, with its ids (see `DocIds`); one in shards `open_faiss` opens.
 
-        mmap  map the file into memory instead of reading it; None: where it has more than 1 GB
-
-        Raises ToolkitError where there is none or it is damaged.
+        It is mapped into memory, not read, where it has more than 1 GB, or `mmap` says so. ToolkitError for none, or a damaged
+        one.
         """
         path = index_file(folder)
         if path is None:

@@ -303,11 +303,7 @@ def macro_mrecall(run: Run, sets: Sequence[Qrels], cutoff: int = CUTOFF) -> floa
 
 
 def tune(diversified: Mapping[float, Run], sets: Sequence[Qrels], cutoff: int = CUTOFF) -> dict[float, float]:
-    """lambda -> macro MRecall@cutoff.
-
-    diversified  lambda -> the run of all development questions
-    sets         the judgments of each data set
-    """
+    """lambda -> macro MRecall@cutoff of the run of all development questions, by the judgments of each data set."""
     return {lam: macro_mrecall(run, sets, cutoff) for lam, run in diversified.items()}
 
 

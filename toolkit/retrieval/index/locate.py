@@ -67,11 +67,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Source:
-    """Where an index comes from.
-
-    plan  what opening it will do, in words
-    open  makes it where it is not there yet (with this many threads) and returns it
-    """
+    """Where an index comes from: `plan` says what opening it does, `open` makes it first (with threads) where it has to be."""
 
     name: str
     plan: str
@@ -222,8 +218,6 @@ def _index(name: str, folder: Path, kind: str, system: SystemSpec | None) -> Ind
 
 def named_corpus(name: str, processes: int = 1) -> tuple[Corpus, str]:
     """The corpus to index under a name, and its language: files, or the documents of a benchmark's group or of ir_datasets.
-
-    processes  that read saved pages, see `corpus_from_files`
 
     Raises ToolkitError where it is nothing of that, and where a benchmark has several corpora.
     """
