@@ -302,9 +302,9 @@ def macro_mrecall(run: Run, sets: Sequence[Qrels], cutoff: int = CUTOFF) -> floa
     return math.fsum(float(values.mean()) for values in means) / len(means)
 
 
-def tune(diversified: Mapping[float, Run], sets: Sequence[Qrels], cutoff: int = CUTOFF) -> dict[float, float]:
-    """lambda -> macro MRecall@cutoff of the run of all development questions, by the judgments of each data set."""
-    return {lam: macro_mrecall(run, sets, cutoff) for lam, run in diversified.items()}
+def tune(diversified: Mapping[float, Run], sets: Sequence[Qrels]) -> dict[float, float]:
+    """lambda -> macro MRecall@5 of the run of all development questions, by the judgments of each data set."""
+    return {lam: macro_mrecall(run, sets) for lam, run in diversified.items()}
 
 
 def best_lambda(values: Mapping[float, float]) -> float:

@@ -144,11 +144,6 @@ class FillShards(Work[tuple[int, int, int], dict[str, Any]]):
         return (1 << 28) + 2 * 4 * self.largest * self.dimension
 
 
-def needs_training(factory: str, dimension: int, tuning: str) -> bool:
-    """Whether the shards of an index are copies of one: all but exact ones."""
-    return not is_exact(empty_faiss(factory, dimension, tuning))
-
-
 def sample_of(total: int, seed: int = SEED) -> np.ndarray:
     """The documents whose vectors are queries: their positions, ascending."""
     return np.sort(np.random.default_rng([seed, 1]).choice(total, min(QUERIES, total), replace=False))
@@ -250,7 +245,7 @@ def build_dense_index(
     with shard_folder(output) as folder:
         build = Build(vectors.absolute(), record["digest"], factory, tuning, threads)
         trained = None
-        if needs_training(factory, dimension, tuning):
+        if not is_exact(empty_faiss(factory, dimension, tuning)):  # shards are copies of one index
             [trained] = compute(executor, TrainIndex("training", build, folder), [SEED], folder)
         work = FillShards("indexing", build, folder, folder, dimension, min(size, rows), trained)
         with progress("indexing", rows, "vectors") as work.advance:
