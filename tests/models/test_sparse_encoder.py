@@ -71,7 +71,7 @@ def test_a_checkpoint_saved_by_sentence_transformers_is_the_same(checkpoint, tmp
 
 
 def test_terms_with_white_space_and_columns_without_a_term_get_their_number():
-    from toolkit.models.encoders.sparse import _terms
+    from toolkit.models.encoders.sentence_transformers_adapter import _terms
 
     class Tokenizer:
         def convert_ids_to_tokens(self, ids):

@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.files.store import digests
 from toolkit.files.store.digests import file_sha256, write_digests
 from toolkit.files.texts.documents import corpus_from_docs
-from toolkit.models.checkpoints.weights import origin_of, weight_files
+from toolkit.models.checkpoints.hub import origin_of, weight_files
 
 pytestmark = pytest.mark.model
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

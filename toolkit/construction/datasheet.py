@@ -25,7 +25,7 @@ from toolkit.datasets.own import provenance_file
 from toolkit.datasets.own.item_provenance import NO_MODEL, Provenances, read_provenances
 from toolkit.datasets.own.own_check import check_folder, smallest_difference
 from toolkit.datasets.own.own_folder import OwnFolder, open_folder
-from toolkit.retrieval.judge.prediction_powered import Estimate
+from toolkit.retrieval.judge.corrected_measures import Estimate
 
 if TYPE_CHECKING:
     from toolkit.construction.build_folder import BuildFolder

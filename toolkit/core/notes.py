@@ -37,8 +37,5 @@ def most_important(notes: Sequence[str], number: int = SHOWN) -> tuple[list[str]
     return sorted(notes, key=weight_of)[:number], len(notes) - number
 
 
-def _written_as_text() -> None:
-    yaml.SafeDumper.add_representer(Note, lambda dumper, note: dumper.represent_str(str(note)))
-
-
-when_imported("yaml", _written_as_text)  # which knows no subclass of str
+# which knows no subclass of str
+when_imported("yaml", lambda: yaml.SafeDumper.add_representer(Note, lambda dumper, note: dumper.represent_str(str(note))))

@@ -89,6 +89,11 @@ class Run:
         ]
         return to_html(("query_id", "rank", "doc_id", "score"), rows, repr(self)[4:-1])
 
+    @property
+    def called(self) -> str:
+        """What a message calls it."""
+        return self.source or self.tag or "the run"
+
     def __len__(self) -> int:
         return len(self.scores)
 

@@ -112,10 +112,7 @@ def import_transformers() -> ModuleType:
 
 @contextmanager
 def explained(name: str, folder: Path) -> Iterator[None]:
-    """Whatever transformers, sentence-transformers or a repository's own code raises over a checkpoint, in one line.
-
-    name  of the system
-    """
+    """Whatever transformers, sentence-transformers or a repository's own code raises over a checkpoint, in one line."""
     try:
         yield
     except ToolkitError:

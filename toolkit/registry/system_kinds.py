@@ -99,12 +99,14 @@ def loaded_by(spec: SystemSpec, loader: str | None, instruction_as: str | None =
 def instruction_field(spec: SystemSpec) -> str:
     """The key of the instruction in requests to a system's server, or `prompt` of a cross-encoder's chat template; empty where
     there is none. That a checkpoint of the hub has such a template, its entry says with a template `instruction`."""
-    if spec.loader != "endpoint":
-        modules = Path(spec.checkpoint, "modules.json")
-        has = "instruction" in spec.templates or (modules.is_file() and b"LogitScore" in modules.read_bytes())
-        return "prompt" if spec.kind == "cross-encoder" and not spec.is_python and has else ""
     if spec.kind not in SERVED:
         return ""
+    if spec.loader != "endpoint":
+        if spec.kind != "cross-encoder" or spec.is_python:
+            return ""
+        modules = Path(spec.checkpoint, "modules.json")
+        has = "instruction" in spec.templates or (modules.is_file() and b"LogitScore" in modules.read_bytes())
+        return "prompt" if has else ""
     from toolkit.registry.apis import DEFAULT, api
 
     form = getattr(api(spec.server.get("api", DEFAULT)), SERVED[spec.kind])

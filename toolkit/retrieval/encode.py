@@ -20,6 +20,7 @@ from toolkit.core.system.progress import progress, say
 from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic, topics_by_id
 from toolkit.engine import Executor, LocalExecutor, ModelWork
+from toolkit.engine.units import Result, Unit
 from toolkit.files.formats.indexes import system_facts
 from toolkit.files.formats.vectors import Shard, VectorStore, write_shard
 from toolkit.files.provenance import command_line, model_identity, topics_facts, versions
@@ -50,13 +51,12 @@ def encode_corpus(
 ) -> Counts:
     """Encode every document of a corpus as a passage, into a folder that `toolkit.files.formats.vectors.open_vectors` opens.
 
-    A partial folder is resumed: documents of its shards are read again and compared with the digest of
-    what was encoded. A folder that is complete is compared too, and left as it is.
+    A partial folder is resumed: documents of its shards are read again and compared with the digest of what was encoded. A
+    folder that is complete is compared too, and left as it is.
 
-    encoder     None where each worker of the executor loads its own, as `loading` says
-    shard_size  documents a shard; what is lost at most when encoding is interrupted
-    check       is called with the dimension of the vectors before anything is encoded; its ToolkitError ends the work
-    total       how many documents there are, for the progress; None where nobody knows
+    encoder  None where each worker of the executor loads its own, as `loading` says
+    check    is called with the dimension of the vectors before anything is encoded; its ToolkitError ends the work
+    total    how many documents there are, for the progress
 
     Raises ToolkitError for another system, recipe, template, revision or precision than the folder's, for documents that are
     not those that were encoded, for a document that is broken, an id that comes twice, and a corpus without text.
@@ -89,21 +89,13 @@ def encode_corpus(
     return counts
 
 
-@dataclass
-class EncodeShards(ModelWork[tuple[int, list[Doc]], Shard]):
-    """Shards of documents become files of vectors; a unit is a shard with its number.
-
-    loading  how a worker loads its own encoder, see `toolkit.models.encoders.load_encoder`
-    """
+class EncoderWork(ModelWork[Unit, Result]):
+    """Work by an encoder, which each worker loads itself, as `loading` says."""
 
     LOADED = ("encoder",)
     MODEL = "encoder"
 
-    name: str
-    spec: SystemSpec
-    folder: Path
-    loading: Mapping[str, Any]
-    encoder: Encoder | None = None
+    encoder: Encoder | None
 
     def _load(self) -> Encoder:
         if self.encoder is None:
@@ -111,6 +103,17 @@ class EncodeShards(ModelWork[tuple[int, list[Doc]], Shard]):
 
             self.encoder = load_encoder(self.spec, **self.loading)
         return self.encoder
+
+
+@dataclass
+class EncodeShards(EncoderWork[tuple[int, list[Doc]], Shard]):
+    """Shards of documents become files of vectors; a unit is a shard with its number. loading: see `load_encoder`."""
+
+    name: str
+    spec: SystemSpec
+    folder: Path
+    loading: Mapping[str, Any]
+    encoder: Encoder | None = None
 
     def identity(self) -> dict[str, Any]:
         """Nothing else: what vectors depend on is in the facts."""
@@ -154,7 +157,7 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, A
 
     system, recipe, revision, template, similarity   see `toolkit.files.formats.indexes.system_facts`
     checkpoint, base, files, commits, precision      see `toolkit.files.provenance.model_identity`
-    weights                                          see `toolkit.models.checkpoints.weights.origin_of`
+    weights                                          see `toolkit.models.checkpoints.hub.origin_of`
     side, dimension                                  `passage` or `query`; of each vector
     """
     identity = model_identity(spec, commits=encoder.origin.get("commits"), precision=encoder.precision, template=False)
@@ -162,10 +165,7 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, A
 
 
 def implementation(encoder: Encoder | None, libraries: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Command and versions, and the server that computed, for the record; nothing is compared with them.
-
-    libraries  those of workers; None for this process's
-    """
+    """Command and versions (of workers where these are given), and the server that computed: for the record, never compared."""
     server = {"server": encoder.facts()} if hasattr(encoder, "facts") else {}
     return {"command": command_line(), "tandem-ir": __version__, **(libraries or versions(LIBRARIES)), **server}
 

@@ -106,8 +106,7 @@ def _text(value: Any) -> str:
 def expand_topics(topics: Sequence[Topic], perspectives: Perspectives, query: str = "perspective") -> list[Topic]:
     """A topic for each perspective of each question, with the id `<question>.<n>`, n from 1 in their order.
 
-    query  `perspective`, its text alone (the paper), or `question+perspective`: question, one blank, perspective (the release)
-
+    Its text is the perspective alone (the paper), or question, one blank, perspective (the release: `question+perspective`).
     Raises ToolkitError where a question has no perspectives.
     """
     if query not in FORMS:
@@ -210,12 +209,9 @@ class Expander:
 
 
 def load_expander(spec: SystemSpec, *, prompt: str | None = None, prompts: str | Path | None = None, **how: Any) -> Expander:
-    """The expander of a system of kind `expander`.
+    """The expander of a system of kind `expander`; how: see `load_llm`.
 
-    prompt  a name or a file instead of the entry's (`expander-perspectives.v1` where it names none)
-    prompts a folder of published prompts, of which it is sent its own
-    how     goes to `toolkit.models.llm.load_llm`
-
+    A prompt is a name or a file instead of the entry's; `prompts` a folder of published ones, of which it is sent its own.
     Raises ToolkitError for what cannot be looked up or loaded; asks nothing yet.
     """
     if spec.kind != "expander":

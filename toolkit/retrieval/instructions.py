@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import INSTRUCTED, REVERSED, Modes
@@ -48,9 +49,7 @@ def with_instructions(topics: Sequence[Topic], how: str, modes: Modes | None = N
         return worded(topics, how)
     if how == SWAPPED:
         return swapped(topics, modes or Modes())
-    if how in TREATED:
-        return TREATED[how](topics)
-    return without_instructions(topics) if how == "none" else list(topics)
+    return {"full": list, "none": without_instructions, "placebo": placebo, SHUFFLED: shuffled}[how](topics)
 
 
 def without_instructions(topics: Iterable[Topic]) -> list[Topic]:
@@ -159,8 +158,7 @@ def _treated(topic: Topic) -> Topic:
         raise ToolkitError(f"query {topic.query_id}: {error.message}", error.hint) from error
 
 
-@dataclass(frozen=True)
-class _Sentence:
+class _Sentence(NamedTuple):
     text: str
     units: int
     size: int  # characters, with what joins it to the next
@@ -237,6 +235,3 @@ def _chosen(sentences: Sequence[_Sentence], units: int, size: int) -> list[_Sent
 def _nearest(bits: int, wanted: int) -> int:
     """The number of the set bit that is nearest to `wanted`; the lower one of two."""
     return min((place for place in range(bits.bit_length()) if bits >> place & 1), key=lambda place: abs(place - wanted))
-
-
-TREATED = {"placebo": placebo, SHUFFLED: shuffled}

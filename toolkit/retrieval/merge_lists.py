@@ -52,7 +52,7 @@ def merge(run: Run, depth: int = DEPTH, duplicates: bool = False) -> dict[str, l
                 raise
             problems.append(f"{question}: {error.message}")
     if problems:
-        message = f"{_name(run)}: the lists of {len(problems)} of {len(merged) + len(problems)} questions cannot be merged"
+        message = f"{run.called}: the lists of {len(problems)} of {len(merged) + len(problems)} questions cannot be merged"
         raise ToolkitError(message, RELEASE_HINT, problems=problems)
     return merged
 
@@ -64,10 +64,10 @@ def question_lists(run: Run) -> dict[str, list[list[str]]]:
         match = LIST_ID.fullmatch(query_id)
         if not match or len(match[2]) > len(str(MOST)) or int(match[2]) > MOST:
             hint = "the lists of a question are `<question>.1`, `<question>.2`, ...; `tandem expand topics` writes such ids"
-            raise ToolkitError(f"{_name(run)}: query id {query_id!r} names no list of a question", hint)
+            raise ToolkitError(f"{run.called}: query id {query_id!r} names no list of a question", hint)
         lists_of.setdefault(match[1], {})[int(match[2])] = [doc.doc_id for doc in docs]
     if gaps := [question for question, lists in lists_of.items() if len(lists) < max(lists)]:
-        say(f"note: {_name(run)} lacks lists of {len(gaps)} of {len(lists_of)} questions ({three(gaps)}): taken as empty")
+        say(f"note: {run.called} lacks lists of {len(gaps)} of {len(lists_of)} questions ({three(gaps)}): taken as empty")
     return {question: [lists.get(n, []) for n in range(1, max(lists) + 1)] for question, lists in lists_of.items()}
 
 
@@ -110,7 +110,3 @@ def merged_run(merged: Mapping[str, Sequence[str]], *, tag: str, source: str = "
     """The merged documents as a run, scored by 1 / rank."""
     rows = (ScoredDoc(q, doc_id, 1 / rank) for q, docs in merged.items() for rank, doc_id in enumerate(docs, start=1))
     return Run.from_rows(rows, tag=tag, source=source)
-
-
-def _name(run: Run) -> str:
-    return run.source or run.tag or "the run"

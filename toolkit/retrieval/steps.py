@@ -244,13 +244,9 @@ def given_topics(value: Any) -> TopicSet:
 
 
 def results_of(step: Step, topics: Any, instruction: str = "full", docs: str | None = None) -> Results:
-    """What a step that begins with a search is applied to.
+    """What a step that begins with a search is applied to; texts come from the file `docs`, else from what is searched.
 
-    topics       as for `given_topics`
-    instruction  what the topics' instructions become, see `toolkit.retrieval.instructions`
-    docs         a file with the texts of documents, where a step reads them; what is searched where none is named
-
-    Raises ToolkitError.
+    Topics as for `given_topics`, instruction as in `toolkit.retrieval.instructions`. Raises ToolkitError.
     """
     topic_set, texts = given_topics(topics), None
     if step.reads_texts:

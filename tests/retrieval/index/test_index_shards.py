@@ -172,7 +172,7 @@ def test_an_exact_index_has_no_recall_to_measure(tmp_path, capsys):
 
 def interrupted_at(monkeypatch, at):
     """Ctrl-C when the shard of this number is to be filled."""
-    from toolkit.retrieval.index.vector_shards import FillShards
+    from toolkit.retrieval.index.dense import FillShards
 
     fill, numbers = FillShards.compute, []
 

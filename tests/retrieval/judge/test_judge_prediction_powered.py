@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolkit.retrieval.judge.prediction_powered import corrected_mean
+from toolkit.retrieval.judge.corrected_measures import corrected_mean
 
 
 def test_the_corrected_mean_is_the_judges_less_its_mean_error():

@@ -12,7 +12,7 @@ from toolkit.construction.review.review_step import Decision, accepts, majority
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.retrieval.judge import rater_agreement
-from toolkit.retrieval.judge.prediction_powered import Estimate
+from toolkit.retrieval.judge.corrected_measures import Estimate
 
 if TYPE_CHECKING:
     from toolkit.construction.build_folder import BuildFolder

@@ -55,11 +55,9 @@ def read_json(path: str | Path, kind: type | None = None, hint: str = "", most: 
 
 
 def parse_yaml(data: bytes | str, place: str, kind: type | None = None, hint: str = "") -> Any:
-    """The value in YAML. Raises ToolkitError, which names the place, the line where it is known, and what is wrong.
+    """The value in YAML, of this `kind` (dict or list) where one is named.
 
-    place  what to call it in a message
-    kind   dict or list, where the value has to be one
-    hint   in place of what follows from the fault
+    Raises ToolkitError, which names the place, the line where it is known, and what is wrong; `hint` is in place of our own.
     """
     try:
         value = decode_yaml(_text(data))

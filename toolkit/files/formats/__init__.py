@@ -7,7 +7,7 @@ __getattr__, __all__ = lazy_names(
     {
         "toolkit.files.runs.lint": ("lint_qrels", "lint_run"),
         "toolkit.files.runs.problems": ("Problem",),
-        "qrels": ("read_qrels", "write_qrels"),
+        "toolkit.files.runs.conversion": ("read_qrels", "write_qrels"),
         "toolkit.files.runs.requests": ("read_requests", "write_requests"),
         "toolkit.files.runs.runs": ("FORMS", "read_run"),
         "toolkit.files.texts.topics": ("read_topics", "write_topics"),

@@ -44,12 +44,7 @@ def read_index_record(folder: Path) -> dict[str, Any] | None:
 
 
 def write_index_record(folder: Path, record: dict[str, Any], command: str, started: float, **libraries: Any) -> None:
-    """Write a record, with the SHA-256 of each file of the index, and how it was made.
-
-    command    what makes it again
-    started    when that began, in seconds since the epoch
-    libraries  name -> version, of what made it; `implementation` of the record may name more
-    """
+    """Write a record, with the SHA-256 of each file of the index, and how it was made: since `started`, by these versions."""
     made = {"command": command, "tandem-ir": __version__, **libraries, "wall time": round(time.time() - started, 1)}
     implementation = {**record.get("implementation", {}), **made}
     whole = {"format": FORMAT, **record, "implementation": implementation, "files": file_digests(folder)}

@@ -58,8 +58,6 @@ class VectorStore:
     def __init__(self, folder: str | Path, facts: Mapping[str, Any]):
         """Open a folder to resume it; one that is not there yet is made with the first shard.
 
-        facts  what the vectors are of: system, side, precision, ... (plain values)
-
         Raises ToolkitError where the folder holds something else, or vectors of which another thing is said in `facts`.
         """
         self.folder, self.facts = Path(folder), dict(facts)
@@ -134,11 +132,8 @@ def write_shard(
 ) -> Shard:
     """Write the files of a shard, complete or not at all; a `VectorStore` counts it.
 
-    side       `query` or `passage`
-    vectors    (n, d) float32, parallel to `ids`
-    documents  SHA-256 of what was encoded
-
-    Raises ToolkitError for a vector that is not finite, and an id that could not stand in a run.
+    Vectors are (n, d) float32, parallel to the ids; `documents` is the SHA-256 of what was encoded. Raises ToolkitError for a
+    vector that is not finite, and an id that could not stand in a run.
     """
     _check(folder, side, ids, vectors)
     vectors_path, ids_path = shard_paths(folder, number)
@@ -189,12 +184,10 @@ class Vectors:
 
 
 def open_vectors(folder: str | Path, first: int = 0, last: int | None = None) -> Vectors:
-    """The vectors of a folder; only shapes are compared with what was written, see `verify_vectors`.
+    """The vectors of a folder, or its rows from `first` on and before `last`, without opening other shards.
 
-    first, last  only the rows from `first` on and before `last`; other shards are not opened
-
-    Raises ToolkitError where there are none, where they are not complete, where a shard is missing, truncated or of another
-    shape, and for a vector that is not finite.
+    Only shapes are compared with what was written, see `verify_vectors`. Raises ToolkitError where there are none, where they
+    are not complete, where a shard is missing, truncated or of another shape, and for a vector that is not finite.
     """
     folder = Path(folder)
     record = read_complete_record(folder)

@@ -217,12 +217,10 @@ class Output:
         started: float,
         what: str = "run",
     ) -> None:
-        """Write a file and its record. What a process that is killed leaves is an old pair, a new pair, or a file whose record
-        is of another one, which readers see by the digest.
+        """Write a file (`write` does) and its record; `counts` are what that says of the file beside its name and digest.
 
-        write    writes the file at a path
-        counts   what the record says of the file beside its name and digest
-        started  when the work began (`time.time()`)
+        What a process that is killed leaves is an old pair, a new pair, or a file whose record is of another one, which readers
+        see by the digest.
         """
         stream = self.path is None or is_stream(self.path)
         place = self.beside or (None if stream else self.path)

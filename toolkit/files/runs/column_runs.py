@@ -18,11 +18,6 @@ from toolkit.files.texts.named_columns import RUN_HINT, is_run, pick, run_from_c
 _WHOLE = re.compile(rb"\d{1,18}")
 
 
-def is_parquet(data: bytes, _: str) -> bool:
-    """Parquet says so in its first bytes."""
-    return data.startswith(b"PAR1")
-
-
 def is_named(data: bytes, _: str) -> bool:
     """Whether the first line names a run's columns, divided by commas or tabs."""
     head = next(first_lines(data), b"")
@@ -31,7 +26,7 @@ def is_named(data: bytes, _: str) -> bool:
 
 def has_ranks(data: bytes, source: str) -> bool:
     """Three columns, the third whole numbers: ranks, or scores that could be."""
-    return _has_three(data) and all(map(_WHOLE.fullmatch, _third(data)))
+    return _has_three(data) and all(_WHOLE.fullmatch(line.rpartition(b"\t")[2]) for line in first_lines(data))
 
 
 def has_scores(data: bytes, source: str) -> bool:
@@ -43,10 +38,6 @@ def _has_three(data: bytes) -> bool:
     head = next(first_lines(data), b"")
     # Parquet and LZ4 may have two tabs in what looks like their first line
     return head.count(b"\t") == 2 and head[0] >= ord(" ") and is_text(data) and not is_named(data, "")
-
-
-def _third(data: bytes) -> list[bytes]:
-    return [line.rpartition(b"\t")[2] for line in first_lines(data)]
 
 
 def _count_up(data: bytes) -> bool:

@@ -52,11 +52,6 @@ def is_json(data: bytes, source: str) -> bool:
     return _is_object(data) and not any(fits(data, source) for fits in (is_requests, is_json_lines, is_mteb))
 
 
-def is_lz4(data: bytes, _: str) -> bool:
-    """A frame of LZ4."""
-    return data.startswith(LZ4)
-
-
 def _is_object(data: bytes) -> bool:
     return bool(_OBJECT.match(without_marks(data[:256]).lstrip()))
 

@@ -16,12 +16,10 @@ HINT = 'a request is: {"query": {"text": ..., "qid": ...}, "candidates": [{"doci
 
 
 def read_requests(path: str | Path) -> tuple[Run, list[Topic]]:
-    """The candidates as a run and the queries as topics, under the ids of the file.
+    """The candidates of a JSON list of requests, or of one a line, as a run, and the queries as topics, under the file's ids.
 
-    path  a JSON list of requests, or one request a line (JSONL); .gz, .zst, `-`
-
-    Raises ToolkitError where it is not that, for a query id or a query's document that comes twice, and for a score that
-    is no finite number. The texts of the documents are left out.
+    Raises ToolkitError where it is not that, for a query id or a query's document that comes twice, and for a score that is no
+    finite number. The texts of the documents are left out.
     """
     return parse_requests(read_bytes(path), source_name(path))
 
@@ -82,12 +80,9 @@ def _score(value: object) -> float:
 
 
 def write_requests(run: Run, topics: Iterable[Topic], path: str | Path, *, contents: Mapping[str, str]) -> None:
-    """Write a JSON list of requests, best first, in the order of the run's queries.
+    """Write a JSON list of requests, best first, in the order of the run's queries; rank_llm is sent the topics' `text`.
 
-    topics    at least those of the run; rank_llm is sent their `text`
-    contents  doc_id -> text, at least of the run's documents
-
-    Raises ToolkitError where a query or a document of the run has no text.
+    Raises ToolkitError where a query or a document of the run has no text (`contents` are texts by document id).
     """
     texts = {topic.query_id: topic.text for topic in topics}
     _check_known("queries", run.query_ids, texts)

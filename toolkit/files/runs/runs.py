@@ -52,25 +52,23 @@ FORMS = {
         Form("trec", lambda data, _: is_trec(data) and not _is_json(data), parse_trec, write_run),
         Form("json", json_runs.is_json, json_runs.parse_json, json_runs.write_json),
         Form("jsonl", json_runs.is_json_lines, json_runs.parse_json_lines),
-        Form("parquet", column_runs.is_parquet, column_runs.parse_parquet, column_runs.write_parquet),
+        Form("parquet", lambda data, _: data.startswith(b"PAR1"), column_runs.parse_parquet, column_runs.write_parquet),
         Form("csv", column_runs.is_named, column_runs.parse_named),
         Form("msmarco", column_runs.has_ranks, column_runs.parse_ranks),
         Form("tsv", column_runs.has_scores, column_runs.parse_scores),
         Form("mteb", json_runs.is_mteb, json_runs.parse_mteb, json_runs.write_mteb),
         Form("rank-llm", json_runs.is_requests, lambda data, source: parse_requests(data, source)[0]),
-        Form("lz4", json_runs.is_lz4, json_runs.parse_lz4),
+        Form("lz4", lambda data, _: data.startswith(json_runs.LZ4), json_runs.parse_lz4),
         Form("pickle", pickled.is_pickled, pickled.parse_pickled),
     )
 }
 
 
 def read_run(path: str | Path, form: str = "") -> Run:
-    """A run from a file in any of FORMS, recognised by its content; .gz, .zst, `-`.
+    """A run from a file in any of FORMS, recognised by its content, or in the one that is named; .gz, .zst, `-`.
 
-    form  which one it is, for a file that fits two
-
-    Raises ToolkitError with what is wrong with the file, for a document twice in a query, a score that is no finite number,
-    a file without documents, and one that fits two forms.
+    Raises ToolkitError with what is wrong with the file, for a document twice in a query, a score that is no finite number, a
+    file without documents, and one that fits two forms.
     """
     if form and form not in FORMS:
         raise ToolkitError(f"no form {form!r} of runs", f"known: {', '.join(FORMS)}")

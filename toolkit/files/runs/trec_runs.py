@@ -34,12 +34,9 @@ def is_trec(data: bytes) -> bool:
 def parse_trec(data: bytes, source: str) -> Run:
     """A run from TREC lines as trec_eval reads them: blanks or tabs, any order of lines, `#` comments, CR LF.
 
-    source  the file's name in messages
-
-    Ids stay text as they are (`007`, `null`, `"a"`). Ranks are not read: scores decide.
-
-    Raises ToolkitError with all problems of the file (wrong number of columns, a score that is no finite number,
-    a document twice in a query, bytes that are not UTF-8, no lines at all).
+    Ids stay text as they are (`007`, `null`, `"a"`). Ranks are not read: scores decide. Raises ToolkitError with all problems
+    of the file (wrong number of columns, a score that is no finite number, a document twice in a query, bytes that are not
+    UTF-8, no lines at all).
     """
     plain = parse_plain([data], source)
     if plain is not None:

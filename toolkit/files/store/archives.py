@@ -46,14 +46,11 @@ class _Member(tarfile.TarInfo):
 def unpack(
     archive: Path, folder: Path, *, most: int | None = None, complete: Callable[[Path], None] = lambda part: None
 ) -> Path:
-    """Unpack a tar (plain, gz, bz2, xz) or zip archive; `folder` appears when all of it is there.
+    """Unpack a tar (plain, gz, bz2, xz) or zip archive; `folder` appears when all of it is there, and `complete` has seen it.
 
-    most      bytes of all files together; by default 20 times the archive's and 1 GB
-    complete  called with the folder of the files before it gets its name
-
-    Refused, with one ToolkitError: a member outside the folder, any link or device, an encrypted, damaged or
-    truncated archive, one without files, one of more bytes, files or folders in each other than an index has, a disk too
-    small, a `folder` that already holds something.
+    Refused, with one ToolkitError: a member outside the folder, any link or device, an encrypted, damaged or truncated archive,
+    one without files, one of more than `most` bytes (by default 20 times the archive's and 1 GB), files or folders in each
+    other than an index has, a disk too small, a `folder` that already holds something.
     """
     if folder.exists() and any(folder.iterdir()):
         raise ToolkitError(f"{folder} is there already", "remove it first")

@@ -23,7 +23,8 @@ def file_sha256(path: Path) -> str:
 def _sha256(path: Path, size: int, changed: str, inode: int) -> str:
     if size < REMEMBERED:
         return sha256_of(path)
-    key, remembered = f"{path} {size} {changed} {inode}".encode(errors="surrogateescape"), KeyedCache(digest_cache(), "digests")
+    key = f"{path} {size} {changed} {inode}".encode(errors="surrogateescape")
+    remembered = KeyedCache(home() / "digests.sqlite", "digests")
     try:
         if known := remembered.get([key]):
             return known[key].decode()
@@ -34,11 +35,6 @@ def _sha256(path: Path, size: int, changed: str, inode: int) -> str:
     finally:
         remembered.close()
     return digest
-
-
-def digest_cache() -> Path:
-    """Where the digests of large files are remembered."""
-    return home() / "digests.sqlite"
 
 
 def write_digests(folder: Path) -> None:

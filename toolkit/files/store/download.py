@@ -97,10 +97,8 @@ def file_name(url: str) -> str:
 def download(urls: Sequence[str], target: Path, *, md5: str, size: int = 0) -> Path:
     """Get a file of this MD5 from the first address that gives it; a `target` that has it already is left as it is.
 
-    size  of the file; a body that is a tenth longer is not read to its end. 0 where nobody knows
-
-    What has arrived stays in `<target>.part` and is continued by the next call, from any address. Raises ToolkitError where no
-    address gives the file, and where the disk is too small.
+    What has arrived stays in `<target>.part` and is continued by the next call, from any address. A body that is a tenth longer
+    than `size` is not read to its end. Raises ToolkitError where no address gives the file, and where the disk is too small.
     """
     wanted = Wanted(target, size, Checksum("md5", md5.lower()))
     with lock(f"download {target.name}"):
@@ -137,10 +135,9 @@ def shown(size: int) -> str:
 def fetch(url: str, wanted: Wanted, advance: Callable[[int], None] | None = None) -> Path:
     """Get a file from one address and check it. `Refused` where this address cannot give it.
 
-    advance  called with the number of bytes as they come; without one the file has a progress of its own
-
-    A part that several requests made, and that is not the file, is fetched once more from its beginning: it started with other
-    bytes, or the server continued elsewhere.
+    `advance` gets the number of bytes as they come; without it the file has a progress of its own. A part that several requests
+    made, and that is not the file, is fetched once more from its beginning: it started with other bytes, or the server
+    continued elsewhere.
     """
     for _ in range(2):
         resumed = _complete(url, wanted, advance)

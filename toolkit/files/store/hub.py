@@ -59,9 +59,7 @@ def is_offline() -> bool:
 
 
 def list_files(kind: str, repository: str, revision: str = "") -> Listing:
-    """The files of a repository at a revision, at the newest commit where none is named.
-
-    kind  `models` or `datasets`
+    """The files of a repository (of `models` or `datasets`) at a revision, at the newest commit where none is named.
 
     Raises HubError for what the hub refuses, where it cannot be reached, and for an answer that no hub gives: a commit that is
     none or another one than a pinned one, files outside of the repository, sizes below 0.

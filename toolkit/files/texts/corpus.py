@@ -93,15 +93,19 @@ def read_corpus(path: str | Path, digest: Any = None) -> Iterator[Batch]:
                 yield from _json_batches(file, digest)
             else:
                 reader = _read_trec if start[:4].upper() == "<DOC" else _read_tsv
-                entries = reader(_decoded(file, digest))
-                while batch := list(itertools.islice(entries, BATCH)):
-                    yield Batch(partial(list, batch))
+                yield from batches_of(reader(_decoded(file, digest)))
         except (EOFError, zlib.error, OSError) as error:
             if getattr(error, "errno", None):  # the disk, not the data
                 raise
             raise ToolkitError(
                 f"{path}: the compressed data is damaged or breaks off", "make or fetch the file again"
             ) from error
+
+
+def batches_of(entries: Iterator[Entry]) -> Iterator[Batch]:
+    """Some thousand documents at a time."""
+    while batch := list(itertools.islice(entries, BATCH)):
+        yield Batch(partial(list, batch))
 
 
 def _json_batches(file: BinaryIO, digest: Any) -> Iterator[Batch]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.files.texts.corpus import BATCH, Batch, Entry, corpus_files, read_corpus
+from toolkit.files.texts.corpus import Batch, Entry, batches_of, corpus_files, read_corpus
 
 BLANK = "".join(map(chr, range(33)))  # what Java's trim() takes off
 SPLIT, DOCUMENTS_SPLIT = "split", "documents cut"
@@ -160,18 +160,11 @@ def corpus_from_docs(name: str, docs: Iterable[Doc]) -> Corpus:
     """Documents of a benchmark or of ir_datasets."""
     digest = ContentDigest()
     entries = itertools.starmap(Entry, enumerate(digest.counting(docs), 1))
-    return Corpus(name, [("", _batches(entries))], [], digest)
-
-
-def _batches(entries: Iterator[Entry]) -> Iterator[Batch]:
-    while batch := list(itertools.islice(entries, BATCH)):
-        yield Batch(partial(list, batch))
+    return Corpus(name, [("", batches_of(entries))], [], digest)
 
 
 def split_corpus(corpus: Corpus, words: int) -> Corpus:
-    """The passages of a corpus in place of its documents.
-
-    words  in a passage, at most; ToolkitError for less than 1
+    """The passages of a corpus, of so many words at most, in place of its documents. ToolkitError for less than one.
 
     What was read is still the digest of the files; `about` gets the number of words, and how many documents there were.
     """

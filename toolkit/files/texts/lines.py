@@ -168,10 +168,7 @@ def text_problems(data: bytes) -> list[Problem]:
 
 
 def check_ids(name: str, ids: Iterable[str]) -> None:
-    """Raise ToolkitError for an id that is empty or holds white space, and for a query id that would start a comment.
-
-    name  `query_id`, `doc_id`, `iteration` or `tag`, for the message
-    """
+    """Raise ToolkitError for an id that is empty or holds white space, and for a query id that would start a comment."""
     ids = ids if isinstance(ids, pyarrow.Array) else to_arrow(ids)
     bad = ids.filter(compute.match_substring_regex(ids, _UNREADABLE.get(name, _WHITE)))
     if len(bad):

@@ -65,11 +65,9 @@ def _leave_interrupts() -> None:
 
 
 class PageReader:
-    """Gives rows of web results their ids and texts.
+    """Gives rows of web results their ids and texts; `ahead` batches are begun before the first of them is waited for.
 
-    about  gets how many rows were pages, and of those how many had no text (they are left out) or were read in part
-    begin  starts to read a page
-    ahead  how many batches are started before the first of them is waited for
+    `about` gets how many rows were pages, and of those how many had no text (they are left out) or were read in part.
     """
 
     def __init__(self, about: dict[str, Any], begin: Callable[[str], Text], ahead: int = 0) -> None:

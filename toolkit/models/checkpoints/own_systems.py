@@ -115,10 +115,7 @@ def searching_kind(system: Any) -> str:
 
 
 def check_own(spec: SystemSpec, *, device: str | None = None, precision: str | None = None, trust: bool = False) -> None:
-    """ToolkitError for what an object cannot be used as, as far as its class, or it itself where that is none, tells.
-
-    trust  whether a model of MTEB's registry may run the code of its repository
-    """
+    """ToolkitError for what an object cannot be used as, as far as its class, or it itself where that is none, tells."""
     if spec.kind not in METHODS:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which no object of Python is", f"known: {', '.join(METHODS)}")
     for name, value in (("device", device), ("precision", precision)):

@@ -17,7 +17,7 @@ from toolkit.files.store import reason
 from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.architectures import check_weights, is_native, native
-from toolkit.models.checkpoints.weights import origin_of
+from toolkit.models.checkpoints.hub import origin_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -50,13 +50,10 @@ class Loaded:
 def load(
     auto: str, spec: SystemSpec, *, device: str | None, precision: str | None, trust_remote_code: bool, what: str
 ) -> Loaded:
-    """A checkpoint through one of transformers' AutoModel classes.
+    """A checkpoint through one of transformers' AutoModel classes; a language model's adapter is merged into its base.
 
-    what  the kind of model, for messages
-
-    A language model's adapter is merged into its base. Raises ToolkitError where the checkpoint cannot be had or does not fit
-    (see `toolkit.models.checkpoints.local_checkpoints`), where it does not hold the weights of such a model (see
-    `check_weights`), for an adapter of another kind, and for a tokenizer without offsets.
+    Raises ToolkitError where the checkpoint cannot be had or does not fit (see `local_checkpoints`), where it does not hold the
+    weights of such a model (see `check_weights`), for an adapter of another kind, and for a tokenizer without offsets.
     """
     if spec.base and auto != CAUSAL:
         raise ToolkitError(

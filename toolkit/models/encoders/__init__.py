@@ -8,8 +8,12 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints.remote_code import code_of
 from toolkit.models.computing import settle_arithmetic
 
-# kind of a system -> the module whose `load` loads what encodes for it, with torch only when it is asked for
-LOADERS = {"dense": "loading", "multivector": "multivector", "impact": "sparse"}
+# kind of a system -> module and function that load what encodes for it, with torch only when it is asked for
+LOADERS = {
+    "dense": ("loading", "load"),
+    "multivector": ("sentence_transformers_adapter", "load_multivector"),
+    "impact": ("sentence_transformers_adapter", "load_sparse"),
+}
 
 
 def load_encoder(
@@ -44,7 +48,8 @@ def load_encoder(
         check_own(spec, device=device, precision=precision, trust=trust_remote_code)
         return OwnEncoder(spec, batch_size or 32)
     settle_arithmetic()
-    module = importlib.import_module(f"toolkit.models.encoders.{LOADERS[spec.kind]}")
+    module, name = LOADERS[spec.kind]
+    load = getattr(importlib.import_module(f"toolkit.models.encoders.{module}"), name)
     how = {"device": device, "precision": precision, "batch_size": batch_size or 32}
     with code_of(spec.name, trust_remote_code):
-        return module.load(spec, trust_remote_code=trust_remote_code, **how)
+        return load(spec, trust_remote_code=trust_remote_code, **how)

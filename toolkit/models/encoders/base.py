@@ -19,7 +19,7 @@ class Encoder(Protocol):
     precision   `fp32`, `bf16` or `fp16`: the dtype that it computes in
     truncated   side -> how many of the encoded inputs were truncated at the limit
     lost        how many queries have a core query that is fully truncated
-    origin      `commits` and digest of the weights that were loaded, see `toolkit.models.checkpoints.weights.origin_of`
+    origin      `commits` and digest of the weights that were loaded, see `toolkit.models.checkpoints.hub.origin_of`
     """
 
     dimension: int

@@ -13,8 +13,8 @@ from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.architectures import check_weights, is_native, native
 from toolkit.models.checkpoints.checkpoint_files import read_json
+from toolkit.models.checkpoints.hub import origin_of
 from toolkit.models.checkpoints.pretrained import length_limit, merged, table_of_positions
-from toolkit.models.checkpoints.weights import origin_of
 from toolkit.models.encoders.base import SIDES
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
 from toolkit.models.encoders.tokens import FAR, Framing

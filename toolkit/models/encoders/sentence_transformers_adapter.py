@@ -1,4 +1,8 @@
-"""Encoders whose model sentence-transformers loads: what they have in common, and the one of a single vector a text."""
+"""Encoders whose model sentence-transformers loads: a vector a text, a vector a token, or weights over a vocabulary.
+
+Late interaction reads Stanford's ColBERT checkpoints, PyLate's, and the library's own, with what belongs to them: marker
+tokens, queries filled up with [MASK], the projection, unit length, and punctuation left out of documents.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,8 @@ from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints
 from toolkit.models.checkpoints.architectures import check_weights
 from toolkit.models.checkpoints.checkpoint_files import WEIGHTS, inside, read_json, sound
+from toolkit.models.checkpoints.hub import origin_of
 from toolkit.models.checkpoints.pretrained import table_of_positions
-from toolkit.models.checkpoints.weights import origin_of
 from toolkit.models.encoders.base import SIDES, check_finite
 from toolkit.models.encoders.tokens import FAR, Framing
 from toolkit.models.vectors.batches import by_length, inference
@@ -27,6 +31,8 @@ TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers ca
 TINY = 1e-12  # a zero vector stays one
 # what only our own path does
 OURS = ("attention", "eos", "mask_prefix", "layer_norm", "padding")
+MODEL_TYPES = ("MultiVectorEncoder", "ColBERT")  # what its and PyLate's checkpoints call themselves
+PYLATE = ("query_prefix", "document_prefix")  # what PyLate's older ones have instead
 
 
 def load_model(
@@ -68,13 +74,7 @@ def load_model(
 
 
 class SentenceEncoder:
-    """Texts through a model of sentence-transformers.
-
-    limits  side -> tokens, special ones counted
-    truncated  side -> how many of the encoded inputs were truncated at the limit
-    lost    how many queries have a core query that is fully truncated
-    origin  `commits` and digest of the weights that were loaded
-    """
+    """Texts through a model of sentence-transformers; attributes as of `Encoder`, and limits: side -> tokens."""
 
     def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
         self.spec, self.model, self.origin = spec, model, origin_of(folder)
@@ -188,3 +188,84 @@ class SentenceTransformersEncoder:
     def token_ids(self, input: Input, side: str) -> list[int]:
         """As `Encoder.token_ids`."""
         return self.framing([input], self.limits[side])[0].ids
+
+
+def load_multivector(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, **where: Any) -> MultiVectorEncoder:
+    """The encoder of a system of kind `multivector`; arguments (`where`: device, precision) as of `load_encoder`.
+
+    Raises ToolkitError for a checkpoint that was not trained for late interaction: its projection would be random.
+    """
+    folder = local_checkpoints.locate(spec, trust_remote_code=trust_remote_code)
+    check_late(folder)
+    model = load_model("MultiVectorEncoder", spec, folder, trust_remote_code=trust_remote_code, **where)
+    return MultiVectorEncoder(spec, folder, model, batch_size)
+
+
+def check_late(folder: Path) -> None:
+    """Raise ToolkitError for a checkpoint that is of another kind."""
+    config, settings = (read_json(folder / name, {}) for name in ("config.json", "config_sentence_transformers.json"))
+    with sound(folder):
+        stanford = "HF_ColBERT" in (config.get("architectures") or [])
+    if not stanford and settings.get("model_type") not in MODEL_TYPES and not any(key in settings for key in PYLATE):
+        hint = "known are those of Stanford's ColBERT, PyLate and sentence-transformers' MultiVectorEncoder"
+        raise ToolkitError(f"{folder} is no checkpoint for late interaction", hint)
+    if settings.get("similarity_fn_name") == "meanmaxsim":
+        raise ToolkitError(f"{folder} is compared by the mean of MaxSim", "only MaxSim itself is computed here")
+
+
+class MultiVectorEncoder(SentenceEncoder):
+    """Texts to a vector for each token: of each input `encode` gives (t, dimension) float32.
+
+    t counts marker, special and, in queries, [MASK] tokens; of documents, punctuation does not count.
+    """
+
+    @property
+    def dimension(self) -> int:
+        """Of the vectors."""
+        return self.model.get_embedding_dimension()
+
+    def _results(self, texts: list[str], side: str) -> list[np.ndarray]:
+        made = [vectors.float().cpu().numpy() for vectors in self._run(texts, side)]
+        check_finite(texts, made, self.precision)
+        return made
+
+
+def load_sparse(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, **where: Any) -> SparseEncoder:
+    """The encoder of a system of kind `impact`; arguments (`where`: device, precision) as of `load_encoder`.
+
+    Raises ToolkitError for anything but a masked language model whose logits are pooled: other weights would be random.
+    """
+    folder = local_checkpoints.locate(spec, trust_remote_code=trust_remote_code)
+    model = load_model("SparseEncoder", spec, folder, trust_remote_code=trust_remote_code, **where)
+    modules = [type(module).__name__ for module in model]
+    architectures = getattr(model[0].config, "architectures", None) if modules[1:] == ["SpladePooling"] else None
+    if not any(name.endswith("ForMaskedLM") for name in architectures or []):
+        raise ToolkitError(
+            f"{folder} is no masked language model with SPLADE's pooling", "SPLADE and models of its form are supported"
+        )
+    return SparseEncoder(spec, folder, model, batch_size)
+
+
+class SparseEncoder(SentenceEncoder):
+    """Texts to weights (SPLADE and its kin): of each term the largest over all tokens of log(1 + relu(logit)).
+
+    `encode` gives of each input the terms that have a weight, in the vocabulary's order: term -> weight.
+    """
+
+    def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
+        model.prompts = {}  # the entry's templates have all that is sent
+        super().__init__(spec, folder, model, batch_size)
+        self._terms: list[str] = []
+
+    def _results(self, texts: list[str], side: str) -> list[dict[str, float]]:
+        rows = self._run(texts, side, convert_to_sparse_tensor=False).float().cpu().numpy()
+        check_finite(texts, rows, self.precision)
+        self._terms = self._terms or _terms(self.model.tokenizer, rows.shape[1])
+        nonzero = [(row.nonzero()[0], row) for row in rows]
+        return [{self._terms[column]: float(row[column]) for column in columns.tolist()} for columns, row in nonzero]
+
+
+def _terms(tokenizer: Any, count: int) -> list[str]:
+    """A name for each column: the token; its number where there is none, or where white space would divide it."""
+    tokens = tokenizer.convert_ids_to_tokens(range(count))
+    return [token if token and token.split() == [token] else f"[{number}]" for number, token in enumerate(tokens)]

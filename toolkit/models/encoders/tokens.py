@@ -32,12 +32,11 @@ class Sent(NamedTuple):
 
 
 class Framing:
-    """Tokens between the special ones that the tokenizer puts around them.
+    """Tokens between the special ones that the tokenizer puts around them; `bos` and `eos` where it does not do so by itself.
 
-    The special tokens are put there by us: transformers 5 no longer looks at a tokenizer's `add_bos_token` and
-    `add_eos_token`, so that checkpoints of the Mistral kind lose theirs, and a truncated text must end as a whole one does.
-
-    bos, eos  begin or end with the tokenizer's own where it does not do so by itself; ToolkitError for an end that it has not
+    They are put there by us: transformers 5 no longer looks at a tokenizer's `add_bos_token` and `add_eos_token`, so that
+    checkpoints of the Mistral kind lose theirs, and a truncated text must end as a whole one does. ToolkitError for an end that
+    it has not.
     """
 
     def __init__(self, tokenizer: transformers.PreTrainedTokenizerBase, *, bos: bool = False, eos: bool = False):

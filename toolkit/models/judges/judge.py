@@ -119,11 +119,7 @@ class Counts:
 
 
 class Judge:
-    """A judging model behind its cache.
-
-    llm     what answers: a server, a language model on this machine, or one forward pass (`scoring`)
-    prompt  what is asked; None for a classifier, which reads the pair as it is
-    """
+    """A judging model behind its cache: a server, a language model here, or one forward pass. prompt: None of a classifier."""
 
     def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt | None, settings: Settings):
         self.spec, self.llm, self.prompt, self.settings = spec, llm, prompt, settings
@@ -141,10 +137,8 @@ class Judge:
     def judge(self, pairs: Sequence[Pair | Sides], advance: Callable[[int], None] = lambda n: None) -> list[Verdict]:
         """A verdict for each pair, in their order; what was answered before is not asked again.
 
-        advance  called with how many more pairs are answered
-
-        A pair whose request fails to the end is not lost: its verdict is None, and a later call asks again. Raises
-        ToolkitError where none can be asked (a wrong key or address, a server that is gone).
+        A pair whose request fails to the end is not lost: its verdict is None, and a later call asks again. Raises ToolkitError
+        where none can be asked (a wrong key or address, a server that is gone).
         """
         answers = self.llm.complete([self._request(pair, count=True) for pair in pairs], advance)
         verdicts = [self.read(answer) for answer in answers]

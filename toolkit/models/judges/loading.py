@@ -73,15 +73,9 @@ def load_judge(
     """The judge that a system's entry describes. Asks nothing and loads no weights yet.
 
     task    `judge`: does a document hold a statement; `judge-stance`: which of two perspectives takes a question's side
-    prompt  a name or a file instead of the entry's (of a stance: instead of `judge-stance.v2`)
-    prompts a folder of published prompts, of which it is sent that of the task
-    shots   examples that stand before the question
-    seed    of answers that are drawn, instead of the entry's
-    loader  `endpoint` or `transformers`, instead of the entry's
-    cache   the file of answers; in TANDEM_HOME where none is named
-    replay  take every answer from the cache, ask nothing
-    how     `concurrency`, `retries`, `timeout` of a server; `device`, `precision`, `batch_size`, `trust_remote_code` of a
-            checkpoint on this machine
+    prompt  a name or a file instead of the entry's; `prompts` is a folder of published ones, `shots` stand before the question
+    loader  `endpoint` or `transformers`, and `seed`, instead of the entry's; `cache` and `replay` as of `load_llm`
+    how     `concurrency`, `retries`, `timeout` of a server; of a checkpoint on this machine as `load_encoder`
 
     Raises ToolkitError for what is no judge, and for what cannot be looked up.
     """

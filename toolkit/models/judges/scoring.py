@@ -24,10 +24,7 @@ DEFAULT_LENGTH = 2048  # tokens, of a language model of which no entry says more
 
 
 class Scoring(Estimate):
-    """A checkpoint as a backend of `LLM`: a request's two turns are a document and a statement, its answer a number.
-
-    prompt  what the pair is put into; None for a classifier
-    """
+    """A checkpoint as a backend of `LLM`: a request's two turns are a document and a statement, its answer a number."""
 
     def __init__(
         self,

@@ -31,11 +31,10 @@ def default_cache() -> Path:
 
 
 class LLM:
-    """A backend behind its cache.
+    """A backend behind its cache; without one it asks each time.
 
-    cache   None asks each time
-    replay  take every answer from the cache and ask nothing: what was published with its cache is reproduced exactly
-    make    makes such a backend in another process; what it loads, it has as its first argument. None for an object of this one
+    In `replay` every answer comes from the cache: what was published with its cache is reproduced exactly. `make` makes such a
+    backend in another process, what it loads is its first argument; None for an object of this one.
     """
 
     def __init__(
@@ -74,11 +73,8 @@ class LLM:
     def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
         """The answers in the order of the requests; each is in the cache a moment after it came (`AnswerWriter`).
 
-        One with an `error`, of a backend that tolerates that, is not cached.
-
-        advance  called with how many more answers there are, for a caller that shows progress
-
-        Raises ToolkitError where one cannot be had: those that came are cached. In replay, that is the first miss.
+        One with an `error`, of a backend that tolerates that, is not cached. Raises ToolkitError where one cannot be had: those
+        that came are cached. In replay, that is the first miss.
         """
         keys = [request.key(self.backend.facts) for request in requests]
         wanted = Counter(keys)
@@ -127,12 +123,10 @@ class LLM:
 class Endpoint(Estimate):
     """One model at one address that speaks OpenAI's chat completions, see `toolkit.models.servers.client.Client`.
 
-    model      as the server calls it
-    base_url   instead of OPENAI_BASE_URL, with the same key; `server` is what an entry says, which comes first
+    base_url   instead of OPENAI_BASE_URL, with the same key; what an entry says (`server`) comes first
     tolerant   go on where single requests get no answer (all attempts failed, or the server or its model refuses just this
                one): their `Answer` says why in `error`. What concerns them all (the key, the address) ends it as ever, and
                so do as many failures in a row as three times the requests at the same time
-    how        `concurrency`, `retries`, `timeout`
     """
 
     here, origin = True, MappingProxyType({})
@@ -208,12 +202,11 @@ def load_llm(
 ) -> LLM:
     """The language model of a system of kind `listwise`, `judge` or `expander`. Asks nothing and loads no weights yet.
 
-    loader       `endpoint` or `transformers` (`peft`: the same, of an adapter), instead of the entry's: a checkpoint may be
-                 served by vLLM. A server knows the model by the entry's parameter `model`, else by its checkpoint
-    cache        the file of answers; in TANDEM_HOME where none is named
-    replay       take every answer from the cache, ask nothing
-    concurrency, retries, timeout, tolerant   for a server, see `Endpoint`
-    device, precision, batch_size, trust_remote_code   for a checkpoint on this machine
+    loader  `endpoint` or `transformers` (`peft`: the same, of an adapter), instead of the entry's: a checkpoint may be served.
+            A server knows the model by the entry's parameter `model`, else by its checkpoint
+    cache   the file of answers; in TANDEM_HOME where none is named. `replay` takes all from there, and asks nothing
+
+    The others are for a server, see `Endpoint`, and, from `device` on, for a checkpoint on this machine.
     """
     if spec.is_python:
         from toolkit.models.checkpoints.own_systems import OwnChatModel, check_own, is_nameless

@@ -40,9 +40,7 @@ class Query(NamedTuple):
 
 
 class Searcher:
-    """BM25 (k1, b), with RM3 where asked for, over one Lucene index made by Anserini.
-
-    language  picks the analyzer, as `analyzer` does
+    """BM25 (k1, b), with RM3 where asked for, over one Lucene index made by Anserini, with the analyzer of a language.
 
     Raises ToolkitError where the folder holds no index, or one that Anserini did not make.
     """

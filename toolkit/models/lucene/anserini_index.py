@@ -81,13 +81,11 @@ class Indexer:
 def indexing(
     folder: Path, *, language: str = ENGLISH, threads: int, impact: bool = False, fields: Sequence[str] = ()
 ) -> Iterator[Indexer]:
-    """Index into an empty folder what is added within the block.
+    """Index into an empty folder what is added within the block, `fields` of JSON lines each as a field of its own.
 
-    language  picks the analyzer, by Anserini's own map (ToolkitError for a code that it has not)
-    impact    documents are JSON lines with the weights of their terms, `vector`, and these are what is searched
-    fields    of JSON lines, indexed beside `contents`, each as a field of its own
-
-    Raises ToolkitError, or OSError for a full disk, where Anserini did not take every document.
+    Documents of an `impact` index are JSON lines with the weights of their terms, `vector`, and these are what is searched.
+    Raises ToolkitError for a language without analyzer, and that or OSError (a full disk) where Anserini did not take every
+    document.
     """
     analyzer(language)
     with temporary_folder(Path(tempfile.gettempdir()), PIPES) as pipes:

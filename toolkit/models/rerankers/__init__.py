@@ -36,15 +36,13 @@ def load_reranker(
     prompt: str | Prompt | None = None,
     **asking: Any,
 ) -> Reranker:
-    """The reranker that a system's entry describes, ready to score pairs.
+    """The reranker that a system's entry describes, ready to score pairs; what it is loaded with as of `load_encoder`.
 
-    device, precision  as `toolkit.models.checkpoints.local_checkpoints` understands them; the entry's own where they are None
-    batch_size         see `toolkit.models.vectors.batches` (32); of a server, documents of a request
-    prompt             a prompt in place of the entry's, or its name or file (kinds `yes-no` and `monot5`)
-    asking             of a server alone, see `toolkit.models.servers.numbers.ServedModel`
+    prompt  a prompt in place of the entry's, or its name or file (kinds `yes-no` and `monot5`)
+    asking  of a server alone, see `toolkit.models.servers.numbers.ServedModel`
 
-    Raises ToolkitError for a kind that is no pointwise reranker, a parameter that the kind has not, a checkpoint that
-    cannot be had or does not fit, and weights that are not a reranker's.
+    Raises ToolkitError for a kind that is no pointwise reranker, a parameter that the kind has not, a checkpoint that cannot be
+    had or does not fit, and weights that are not a reranker's.
     """
     check_reranker(spec, prompt)
     if spec.loader == "endpoint":

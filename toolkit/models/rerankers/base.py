@@ -82,10 +82,7 @@ class Reranker(ABC):
 
 
 class BatchedReranker(Reranker):
-    """One that reads a pair as one sequence of tokens.
-
-    batch_size  see `toolkit.models.vectors.batches`
-    """
+    """One that reads a pair as one sequence of tokens; batch_size: see `toolkit.models.vectors.batches`."""
 
     def __init__(self, spec: SystemSpec, *, batch_size: int, facts: dict[str, Any]):
         self.spec = spec

@@ -11,7 +11,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models import computing
 from toolkit.models.checkpoints import local_checkpoints, pretrained
 from toolkit.models.checkpoints.checkpoint_files import read_json, sound
-from toolkit.models.checkpoints.weights import origin_of
+from toolkit.models.checkpoints.hub import origin_of
 from toolkit.models.encoders.sentence_transformers_adapter import load_model
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Reranker, Row, chunks
 from toolkit.models.rerankers.reranker_settings import CrossEncoderParameters

@@ -11,7 +11,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.computing import precision_of
 from toolkit.models.encoders import load_encoder
-from toolkit.models.encoders.multivector import MultiVectorEncoder
+from toolkit.models.encoders.sentence_transformers_adapter import MultiVectorEncoder
 from toolkit.models.rerankers.base import Pair, Reranker
 from toolkit.models.vectors.late import maxsim
 

@@ -32,9 +32,7 @@ def is_rank_only(spec: SystemSpec) -> bool:
 
 
 class Library:
-    """One model of the library, loaded when it is first needed.
-
-    how  `device`, `precision`, `batch_size` where the type's class has them; `trust_remote_code`, see `remote_code`
+    """One model of the library, loaded when it is first needed, with `how` as far as the type's class has it.
 
     Raises ToolkitError, when it is loaded or used, for whatever the library raises.
     """

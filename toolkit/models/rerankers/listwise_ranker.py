@@ -129,10 +129,7 @@ class ListwiseRanker:
         self.llm.check()
 
     def rank(self, windows: Sequence[Window], advance: Callable[[int], None] = lambda n: None) -> list[tuple[int, ...]]:
-        """For each window the positions of its passages, best first. Windows are asked at the same time.
-
-        advance  called with how many more windows are answered
-        """
+        """For each window the positions of its passages, best first; `advance` is told how many more windows are answered."""
         fitted = [self._fit(window, self.llm.backend) for window in windows]
         answers = self.llm.complete([one.request for one in fitted], advance)
         orders = []
@@ -222,10 +219,7 @@ def _settings(spec: SystemSpec) -> dict[str, Any]:
 
 
 def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker | OwnRanker | LibraryRanker:
-    """The ranker of a system of kind `listwise`.
-
-    prompt  a name or a file instead of the entry's (`listwise.v1` where it names none)
-    how     goes to `toolkit.models.llm.load_llm`
+    """The ranker of a system of kind `listwise`; prompt: a name or a file instead of the entry's; how: see `load_llm`.
 
     An object of Python with `rank` is asked by that. Raises ToolkitError for what cannot be looked up or loaded; asks nothing
     yet.

@@ -37,13 +37,9 @@ def skeleton(
 ) -> str:
     """All that is said around query and document, their slots in place.
 
-    tokenizer  whose chat template is put around the turns; an assistant's turn at the end starts the answer. Without one the
-               turns follow each other, with `gap` between them
-    thinks     whether the model is to think; else a thought that the template opens is closed: behind an open one no
-               answer begins
-    system     `keep`, `merge` or `drop` the prompt's system turn
-
-    Raises ToolkitError for a template that refuses the turns, or drops one of the slots.
+    Without a tokenizer, whose chat template is put around the turns, they follow each other with `gap` between them. An
+    assistant's turn at the end starts the answer. Where the model is not to think, a thought that the template opens is closed:
+    behind an open one no answer begins. Raises ToolkitError for a template that refuses the turns, or drops one of the slots.
     """
     turns = prompt.messages(SLOTTED, system=system)
     if tokenizer is None:
@@ -65,8 +61,7 @@ def skeleton(
 class PromptEncoder:
     """Pairs into one text each, truncated to the model's length.
 
-    chat  whether the tokenizer's chat template is put around the prompt
-    cut   `document`: a document is shortened until all fits; `prompt`: whatever stands at the end goes, the cue too
+    cut    `document`: a document is shortened until all fits; `prompt`: whatever stands at the end goes, the cue too
     turns  `system` and `gap`, see `skeleton`
     """
 

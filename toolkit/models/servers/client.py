@@ -127,10 +127,8 @@ class Client:
         """(position, result) as they come. Where one fails for good, no new ones are asked; those under way still come.
 
         A task is under way until the caller comes for the next result: of a process that is killed, no more than `concurrency`
-        of them are lost, and what the caller has not written yet.
-
-        ask       (address, task, event) -> its result; it stops waiting when the event is set
-        tolerate  what stands for the result of a task that failed so; None ends it all
+        of them are lost, and what the caller has not written yet. `ask` stops waiting when its event is set; `tolerate` gives
+        what stands for the result of a task that failed so, None to end it all.
         """
         from multiprocessing.pool import ThreadPool  # its threads do not outlive an interrupted process
 
@@ -173,13 +171,9 @@ class Client:
         what: str,
         most: int | None = None,
     ) -> Result:
-        """What `read` makes of the answer to one request, repeated as long as that may help.
+        """What `read` makes of the JSON of the answer to one request, and the retries so far; repeated while that may help.
 
-        path  under the address
-        read  (the JSON of the answer, retries so far) -> the result; ValueError, LookupError, TypeError or AttributeError
-              where it is not of the expected form
-        what  that form, for messages: `chat completion`
-        most  bytes of an answer
+        `read` raises ValueError, LookupError, TypeError or AttributeError for another form than `what`; `most` is bytes.
         """
         for tried in range(self.retries + 1):
             try:

@@ -5,7 +5,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -58,13 +57,10 @@ class Usage(Counted):
 class ServedModel:
     """A model behind a server that computes numbers, with a cache of what it computed.
 
-    spec     a system of loader `endpoint`
-    asked    `embeddings` or `rerank`: which of the server's forms is meant
-    dtype    of the numbers, in the cache too
-    batch_size   the most inputs of a request, in place of the entry's
-    cache    the file of results; in TANDEM_HOME where none is named
-    replay   take every result from the cache, ask nothing
-    asking   `concurrency`, `retries`, `timeout`, see `Client`
+    asked       `embeddings` or `rerank`: which of the server's forms is meant
+    dtype       of the numbers, in the cache too
+    batch_size  the most inputs of a request, in place of the entry's
+    replay      take every result from the cache (in TANDEM_HOME where no file is named), ask nothing
 
     What was computed is found again by the model's name and all that the server is sent, not by its address: a model served on
     a cluster has another one each day.
@@ -91,7 +87,7 @@ class ServedModel:
         self.client = Client(self.model, spec.server, authorization=self.api.authorization, **how, **asking)
         self.most: int = batch_size or spec.server.get("texts") or self.form.most
         self.tokens: int = spec.server.get("tokens") or TOKENS
-        self.replay, self.usage, self._dtype = replay, Usage(), np.dtype(dtype)
+        self.replay, self.usage, self._dtype, self._lock = replay, Usage(), np.dtype(dtype), threading.Lock()
         name = {"embeddings": "vectors", "rerank": "scores"}[asked]
         self._cache = KeyedCache(cache or home() / "llm" / f"{name}.sqlite", name)
 
@@ -130,13 +126,9 @@ class ServedModel:
     ) -> Iterator[tuple[list[int], list[np.ndarray]]]:
         """(places of `keys`, their results): first what is cached, then answer by answer, each in the cache when it is yielded.
 
-        batches  places that are not cached -> the requests in which they are asked for
-        body     of the request for some places
-        read     (the answer, number of inputs) -> their results, in order; see `Client.ask`
-        what     the form of the answer, for messages
-
-        A request that is too large for the server is asked for in halves. Raises ToolkitError where a result cannot be had:
-        those that came are cached. In replay that is the first miss.
+        `batches` divides places that are not cached into requests, `body` makes one, `read` the results of so many inputs of
+        its answer. A request that is too large for the server is asked for in halves. Raises ToolkitError where a result cannot
+        be had: those that came are cached. In replay that is the first miss.
         """
         known = self._cache.get(keys, self._numbers)
         places = [place for place, key in enumerate(keys) if key in known]
@@ -216,10 +208,6 @@ class ServedModel:
             return made
 
         return ask
-
-    @cached_property
-    def _lock(self) -> threading.Lock:
-        return threading.Lock()
 
     def _counted(self, found: Sequence[Numbers]) -> list[np.ndarray]:
         for one in found:

@@ -27,6 +27,7 @@ from toolkit.models.llm import Request, load_llm
 from toolkit.models.rerankers import KINDS, load_reranker
 from toolkit.models.rerankers.base import Window
 from toolkit.models.rerankers.library import is_rank_only
+from toolkit.models.vectors.late import maxsim
 from toolkit.registry.loader import FOLDER, did_you_mean
 from toolkit.registry.system_kinds import ANSWERING, instruction_facts
 
@@ -83,10 +84,7 @@ def canaries(path: str | Path | None = None, language: str = "en") -> Canaries:
 
 
 def canary_checks(spec: SystemSpec, texts: Canaries, *, like: SystemSpec | None = None, **loading: Any) -> Iterator[Check]:
-    """Every check of a system, as it is made; the first error ends them.
-
-    like     the pinned checkpoint whose scores these should be
-    loading  as the loaders of models take it
+    """Every check of a system, as it is made, and whether its scores are those of `like`; the first error ends them.
 
     Answers are not taken from a cache and none are kept. ToolkitError for a kind that reads no texts here.
     """
@@ -172,7 +170,7 @@ def _similarity(query: Any, passage: Any) -> float:
     """Of vectors, of vectors of tokens, or of terms with weights."""
     if isinstance(query, dict):
         return sum(weight * passage.get(term, 0.0) for term, weight in query.items())
-    return float((query @ passage.T).max(axis=-1).sum()) if query.ndim == 2 else float(query @ passage)
+    return float(maxsim(query, [passage])[0] if query.ndim == 2 else query @ passage)
 
 
 def _topic(query: str, instruction: str = "") -> Topic:

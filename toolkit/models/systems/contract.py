@@ -12,7 +12,7 @@ from toolkit.core.system.progress import say
 from toolkit.core.system.python_names import CALLED
 from toolkit.core.templates import Input
 from toolkit.models import choose_system
-from toolkit.models.checkpoints.own_systems import Called, OwnChatModel, OwnRanker, make_own, methods_of
+from toolkit.models.checkpoints.own_systems import FINDS, RERANKS, Called, OwnChatModel, OwnRanker, make_own, methods_of
 from toolkit.models.encoders import load_encoder
 from toolkit.models.encoders.base import SIDES
 from toolkit.models.llm.messages import Request
@@ -45,11 +45,8 @@ def check_system(
 ) -> list[Check]:
     """Try each method that an object of Python has; ask any other system for texts whose order nobody disputes.
 
-    system  a name, `python:module:factory`, or an object
-    texts   what is asked, see `canary_checks.canaries`; of an object of Python only where they are given
-    like    the system whose scores these should be
-    loader, instruction_as  of a model on a server, see `registry.system_kinds.loaded_by`
-    how     what `models.choose_system` takes
+    texts  what is asked, see `canary_checks.canaries`; of an object of Python only where they are given
+    like   the system whose scores these should be; `loader` and `instruction_as` as of `loaded_by`
 
     Raises ToolkitError for what cannot be made, and for a system without a model.
     """
@@ -147,12 +144,6 @@ def _retrieve(spec: SystemSpec, trust: bool) -> Iterator[str]:
 
 
 HITS = 3
-KINDS = {
-    "encode": "dense",
-    "score": "cross-encoder",
-    "rank": "listwise",
-    "generate": "judge",
-    "retrieve": "retriever",
-}  # one that needs the method
+KINDS = {**FINDS, **RERANKS, "generate": "judge"}  # one that needs the method
 SCORING = ("encode", "score", "rank")
 CHECKS = {"encode": _encode, "score": _score, "rank": _rank, "generate": _generate, "retrieve": _retrieve}

@@ -10,7 +10,7 @@ from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input, topic_template
 from toolkit.core.topics import Topic
-from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here
+from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here, places_of
 from toolkit.models.checkpoints.own_systems import no_tokens
 from toolkit.models.encoders import LOADERS, load_encoder
 from toolkit.models.encoders.base import SIDES
@@ -192,8 +192,7 @@ def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
 
 def _check_here(spec: SystemSpec) -> None:
     """ToolkitError for a checkpoint of the hub that is not here: gigabytes are not downloaded for token ids."""
-    places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
-    for place, revision in places:
+    for place, revision in places_of(spec):
         if HUB_ID.fullmatch(place) and not is_here(place, revision):
             raise ToolkitError(f"{place} is not on this machine, and nothing is downloaded to tell them")
 

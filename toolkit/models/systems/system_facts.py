@@ -11,7 +11,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.terminal import wrapped
 from toolkit.core.tables.aligned_table import Cell, Column, Number
 from toolkit.core.templates import DEFAULTS, template_digest
-from toolkit.models.checkpoints.local_checkpoints import parameters
+from toolkit.models.checkpoints.local_checkpoints import parameters, places_of
 from toolkit.models.computing import BYTES
 from toolkit.registry.families import lineage
 
@@ -69,8 +69,7 @@ def overview(spec: SystemSpec, width: int = 123) -> Iterator[str]:
 
 
 def _facts(spec: SystemSpec) -> dict[str, str]:
-    towers = [(spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision)]
-    places = [f"{place} @ {revision or 'no revision verified'}" for place, revision in towers if place]
+    places = [f"{place} @ {revision or 'no revision verified'}" for place, revision in places_of(spec)]
     return {
         "kind": spec.kind,
         "checkpoint": places[0] if places else "",

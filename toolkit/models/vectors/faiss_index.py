@@ -98,13 +98,7 @@ def fill_faiss(
     threads: int = 1,
     advance: Callable[[int], None] = lambda done: None,
 ) -> faiss.Index:
-    """The trained index with the rows of these arrays.
-
-    tuning   how it was tuned, for messages
-    advance  is called with the number of vectors that were added
-
-    Raises ToolkitError for an index that cannot hold them, or cannot be searched as it is tuned.
-    """
+    """The trained index with the rows of these arrays. ToolkitError where it cannot hold them, or be searched as tuned."""
     first = next(array for array in arrays if len(array))[:1]
     with threads_of_faiss(threads), said(f"cannot add {sum(map(len, arrays))} vectors", "name another one with --factory"):
         for array in arrays:
@@ -185,9 +179,8 @@ class FaissIndex:
     def open(cls, folder: Path, *, mmap: bool | None = None) -> FaissIndex:
         """The index `index` (or `index.faiss`) of a folder, with its ids (see `DocIds`); one in shards `open_faiss` opens.
 
-        mmap  map the file into memory instead of reading it; None: where it has more than 1 GB
-
-        Raises ToolkitError where there is none or it is damaged.
+        It is mapped into memory, not read, where it has more than 1 GB, or `mmap` says so. ToolkitError for none, or a damaged
+        one.
         """
         path = index_file(folder)
         if path is None:

@@ -25,19 +25,17 @@ from toolkit.models.vectors import faiss_index
 REBUILD = "`tandem index verify` compares it with its record"
 
 
-def open_faiss(folder: Path, *, mmap: bool | None = None) -> faiss_index.FaissIndex | FaissShards:
+def open_faiss(folder: Path) -> faiss_index.FaissIndex | FaissShards:
     """The FAISS index in a folder, of one file or of shards.
-
-    mmap  see `FaissIndex.open`
 
     Raises ToolkitError where there is none, where a shard is missing or is not what the record says, and for damaged files.
     """
     counts = shard_counts(folder)
     if counts is None and (parts := part_folders(folder)):
-        return FaissShards([faiss_index.FaissIndex.open(part, mmap=mmap) for part in parts], str(folder))
+        return FaissShards([faiss_index.FaissIndex.open(part) for part in parts], str(folder))
     if counts is None:
-        return faiss_index.FaissIndex.open(folder, mmap=mmap)
-    return FaissShards([open_shard(folder, number, counts, mmap=mmap) for number in range(len(counts))], str(folder))
+        return faiss_index.FaissIndex.open(folder)
+    return FaissShards([open_shard(folder, number, counts) for number in range(len(counts))], str(folder))
 
 
 def shard_counts(folder: Path) -> list[int] | None:
@@ -51,13 +49,13 @@ def shard_counts(folder: Path) -> list[int] | None:
     return counts
 
 
-def open_shard(folder: Path, number: int, counts: Sequence[int], *, mmap: bool | None = None) -> faiss_index.FaissIndex:
+def open_shard(folder: Path, number: int, counts: Sequence[int]) -> faiss_index.FaissIndex:
     """One shard of an index whose shards have so many documents. Raises ToolkitError, see `open_faiss`."""
     index, ids = shard_paths(folder, number)
     for path in (index, ids):
         if not path.is_file():
             raise ToolkitError(f"{path} is missing: the index has {len(counts)} shards", REBUILD)
-    opened = faiss_index.FaissIndex.read(index, DocIds(ids), str(index), mmap=mmap)
+    opened = faiss_index.FaissIndex.read(index, DocIds(ids), str(index))
     if len(opened) != counts[number]:
         raise ToolkitError(f"{index} has {len(opened)} vectors, the record says {counts[number]}", REBUILD)
     return opened
@@ -88,11 +86,6 @@ def part_folders(folder: Path) -> list[Path]:
     if missing := [number for number in range(max(numbers, default=-1)) if number not in numbers]:
         raise ToolkitError(f"{folder} lacks part {missing[0]} of an index: it has {len(numbers)}", "fetch all of its parts")
     return [folder / str(number) for number in numbers]
-
-
-def has_shards(folder: Path) -> bool:
-    """Whether a folder holds the first shard of an index."""
-    return shard_paths(folder, 0)[0].is_file()
 
 
 class FaissShards:

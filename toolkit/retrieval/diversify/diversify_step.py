@@ -49,15 +49,12 @@ class Diversify(Step):
     `toolkit.retrieval.diversify.mmr`.
 
     lams            weights of relevance, each of which makes a run of every run given; the paper's five where none are given
-    normalisation, depth, tail   see `mmr`
     scale           a number, or a constant of the release (`wikipedia/bm25`)
     setting         lambda and scale of the paper for a corpus and a retriever (`wikipedia/bm25`), instead of those
     dev, judged     runs by name and the judgments of each of their data sets, on which one lambda is tuned
     system          a dense system, whose vectors say how much alike documents are (uae-large-v1 by BERDS' recipe where none
-                    is named); or `vectors`, a folder of `tandem encode`
+                    is named); or `vectors`, a folder of `tandem encode`; `how` is that of the encoder
     topics          of all runs, where texts come from their own corpora or data sets are their groups
-    index, docs     where texts come from, see `toolkit.retrieval.texts`
-    how             of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
 
     Raises ToolkitError.
     """
@@ -305,13 +302,9 @@ def macro_mrecall(run: Run, sets: Sequence[Qrels], cutoff: int = CUTOFF) -> floa
     return math.fsum(float(values.mean()) for values in means) / len(means)
 
 
-def tune(diversified: Mapping[float, Run], sets: Sequence[Qrels], cutoff: int = CUTOFF) -> dict[float, float]:
-    """lambda -> macro MRecall@cutoff.
-
-    diversified  lambda -> the run of all development questions
-    sets         the judgments of each data set
-    """
-    return {lam: macro_mrecall(run, sets, cutoff) for lam, run in diversified.items()}
+def tune(diversified: Mapping[float, Run], sets: Sequence[Qrels]) -> dict[float, float]:
+    """lambda -> macro MRecall@5 of the run of all development questions, by the judgments of each data set."""
+    return {lam: macro_mrecall(run, sets) for lam, run in diversified.items()}
 
 
 def best_lambda(values: Mapping[float, float]) -> float:

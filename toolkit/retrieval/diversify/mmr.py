@@ -90,14 +90,14 @@ def scales(run: Run, normalisation: str, scale: float | None = None) -> np.ndarr
     if normalisation == "paper":
         constant = run.scores.max() if scale is None else scale
         if constant <= 0:
-            raise ToolkitError(f"{_name(run)}: its largest score is {constant:g}", "say what to divide by with --scale")
+            raise ToolkitError(f"{run.called}: its largest score is {constant:g}", "say what to divide by with --scale")
         return np.full(len(run.query_ids), float(constant))
     largest = np.full(len(run.query_ids), -np.inf)
     np.maximum.at(largest, run.queries, run.scores)
     low = np.flatnonzero(largest <= 0)
     if len(low) and scale is None:
         examples = three(run.query_ids[position] for position in low)
-        message = f"{_name(run)}: {len(low)} questions have no score above 0 ({examples})"
+        message = f"{run.called}: {len(low)} questions have no score above 0 ({examples})"
         raise ToolkitError(message, "say what to divide these by with --scale")
     return np.where(largest <= 0, scale or 1.0, largest)
 
@@ -145,7 +145,3 @@ def _lambda_problems(lams: Sequence[float]) -> Iterator[str]:
     yield from (f"lambda is {lam}" for lam in lams if not 0 <= lam <= 1)
     if len(set(lams)) < len(lams):
         yield f"a lambda comes twice ({', '.join(f'{lam:g}' for lam in lams)})"
-
-
-def _name(run: Run) -> str:
-    return run.source or run.tag or "the run"

@@ -39,17 +39,13 @@ def build_index(
 ) -> Counts:
     """Build a Lucene index into the folder `output`, which is there when it is complete and not before.
 
-    Raises ToolkitError, which names file and line, for a document that is broken, has no id or text, or an id that came
-    before; with `skip_invalid` they are left out and counted, and the first of them are said. An older index at `output` is
-    replaced, another folder is not.
-
     threads     of Lucene; of each worker its own number
     shard_size  documents that are indexed at once, and merged in the end, see `toolkit.retrieval.index.lucene_shards`: an
-                interrupted build resumes at the shards that are not there. None for no shards
-    executor    who indexes the shards; workers have shards anyway
-    command     what rebuilds it, for the record
+                interrupted build resumes at the shards that are not there. None for no shards; workers have them anyway
 
-    Statistics, runs and record are the same with shards and without.
+    Statistics, runs and record are the same with shards and without. Raises ToolkitError, which names file and line, for a
+    document that is broken, has no id or text, or an id that came before; with `skip_invalid` they are left out and counted,
+    and the first of them are said. An older index at `output` is replaced, another folder is not.
     """
     from toolkit.models.lucene.stored_texts import StoredTexts
 

@@ -2,24 +2,207 @@
 
 import os
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import progress, say
-from toolkit.engine import Executor, LocalExecutor
+from toolkit.engine import Executor, LocalExecutor, Work
 from toolkit.files.formats.indexes import read_index_record, write_index_record
-from toolkit.files.formats.vectors import KIND, read_complete_record, read_vectors_shard
+from toolkit.files.formats.vectors import KIND, open_vectors, read_complete_record, read_vectors_shard
 from toolkit.files.provenance import comparing
 from toolkit.files.store import new_folder
+from toolkit.files.store.digests import file_sha256
 from toolkit.files.texts.documents import Counts, SeenIds
 from toolkit.models.lucene.docids import DOCID
-from toolkit.models.vectors.faiss_index import INDEX, SEED, faiss_module
+from toolkit.models.vectors.faiss_index import (
+    INDEX,
+    SEED,
+    empty_faiss,
+    faiss_module,
+    fill_faiss,
+    is_exact,
+    take_rows,
+    threads_of_faiss,
+    train_faiss,
+    write_faiss,
+)
 from toolkit.models.vectors.faiss_shards import shard_paths
 from toolkit.retrieval.index.build import check_output
 from toolkit.retrieval.index.index_types import FAISS
 from toolkit.retrieval.index.shard_folder import compute, shard_folder
-from toolkit.retrieval.index.vector_shards import CUTOFF, Build, FillShards, TrainIndex, needs_training, recall, sample_of
+
+TRAINED, SAMPLE = "trained", "sample.npy"
+CUTOFF = 10  # recall at
+QUERIES = 100  # documents whose neighbours are searched to measure it
+BLOCK = 1 << 14  # vectors compared with the queries at once
+
+
+@dataclass
+class Build:
+    """What the shards of an index have in common.
+
+    vectors  the folder of encoded passages, which all who compute see; its digest is `digest`
+    threads  of FAISS, on every machine the same
+    """
+
+    vectors: Path
+    digest: str
+    factory: str
+    tuning: str
+    threads: int
+
+    def facts(self) -> dict[str, Any]:
+        """What the shards depend on."""
+        named = {"factory": self.factory, "tuning": self.tuning, "threads": self.threads, "faiss": faiss_module().__version__}
+        return {"vectors": self.digest, **named}
+
+
+@dataclass
+class TrainIndex(Work[int, str]):
+    """An approximate index is trained, with a seeded sample, and its queries are chosen; the one unit is a seed."""
+
+    name: str
+    build: Build
+    folder: Path
+
+    def identity(self) -> dict[str, Any]:
+        """See `Work`."""
+        return self.build.facts()
+
+    def size(self, unit: int) -> int:
+        """See `Work`: it moves nothing, as no vector is in the index yet."""
+        return 0
+
+    def unit_name(self, unit: int) -> str:
+        """See `Work`."""
+        return f"training {self.build.factory}"
+
+    def compute(self, packed: int) -> str:
+        """Write the trained index and the queries; the digest of the index, which shards depend on."""
+        build, record = self.build, read_complete_record(self.build.vectors)
+        arrays = [read_vectors_shard(build.vectors, number, record)[1] for number in range(len(record["shards"]))]
+        index = train_faiss(arrays, build.factory, build.tuning, threads=build.threads, seed=packed)
+        write_faiss(index, self.folder / TRAINED)
+        np.save(self.folder / SAMPLE, take_rows(arrays, sample_of(record["rows"], packed)))
+        return file_sha256(self.folder / TRAINED)
+
+
+@dataclass
+class FillShards(Work[tuple[int, int, int], dict[str, Any]]):
+    """Rows of encoded vectors become the files of a shard; a unit is its number, its first row and the row after its last.
+
+    source   the folder, seen by all who compute, of the trained index that shards are copies of, and of its queries
+    trained  the digest of that index; None where each shard is made from its name (`Flat`)
+    largest  vectors of a shard
+    """
+
+    name: str
+    build: Build
+    folder: Path
+    source: Path
+    dimension: int
+    largest: int
+    trained: str | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """See `Work`."""
+        return {**self.build.facts(), "trained": self.trained}
+
+    def size(self, unit: tuple[int, int, int]) -> int:
+        """Vectors."""
+        return unit[2] - unit[1]
+
+    def unit_name(self, unit: tuple[int, int, int]) -> str:
+        """`shard 7 (vectors 700,001 to 800,000)`."""
+        return f"shard {unit[0]} (vectors {unit[1] + 1:,} to {unit[2]:,})"
+
+    def compute(self, packed: list[int]) -> dict[str, Any]:
+        """Write the shard. What is known of it, and of an approximate one what it finds for the sample, see `neighbours`."""
+        build, (number, first, last) = self.build, packed
+        vectors, paths = open_vectors(build.vectors, first, last), shard_paths(self.folder, number)
+        if self.trained is None:
+            index = empty_faiss(build.factory, self.dimension, build.tuning)
+        else:
+            index = faiss_module().read_index(str(self.source / TRAINED))
+        fill_faiss(index, vectors.arrays, build.tuning, threads=build.threads, advance=self.moved)
+        write_faiss(index, paths[0])
+        paths[1].write_bytes("".join(f"{doc_id}\n" for doc_id in vectors.ids).encode())
+        known: dict[str, Any] = {"documents": len(vectors)}
+        if self.trained is not None:
+            queries = np.load(self.source / SAMPLE, allow_pickle=False)
+            with threads_of_faiss(build.threads):
+                known["neighbours"] = neighbours(index, vectors.arrays, queries, first)
+        return known
+
+    def memory(self, device: str) -> int:
+        """Its vectors as they are and once more, as blocks of them are added."""
+        return (1 << 28) + 2 * 4 * self.largest * self.dimension
+
+
+def sample_of(total: int, seed: int = SEED) -> np.ndarray:
+    """The documents whose vectors are queries: their positions, ascending."""
+    return np.sort(np.random.default_rng([seed, 1]).choice(total, min(QUERIES, total), replace=False))
+
+
+def neighbours(index: Any, arrays: Sequence[np.ndarray], queries: np.ndarray, start: int) -> dict[str, list]:
+    """What a shard has near each query, some more than CUTOFF: by the index, and by comparing with every vector.
+
+    start  the position of its first vector among those of all shards
+
+    found  of each query rows of the index's score, the position, and the exact score
+    exact  of each query positions and exact scores
+    """
+    count = min(CUTOFF + 1, index.ntotal)
+    scores, positions = index.search(np.ascontiguousarray(queries), count)
+    best = _nearest(arrays, queries, count)
+    found = zip(scores.tolist(), (positions + start).tolist(), _exact_scores(arrays, queries, positions).tolist(), strict=True)
+    exact = zip((best + start).tolist(), _exact_scores(arrays, queries, best).tolist(), strict=True)
+    return {
+        "found": [[row for row in zip(*rows, strict=True) if row[1] >= start] for rows in found],
+        "exact": [list(zip(*rows, strict=True)) for rows in exact],
+    }
+
+
+def recall(shards: Sequence[dict[str, list]], sample: np.ndarray) -> float:
+    """The share of each query's CUTOFF nearest documents that the shards find together, averaged; the query's own is left out.
+
+    A document as near as the last of them counts as one of them.
+    """
+    shares = []
+    for number, own in enumerate(sample.tolist()):
+        found = [row for shard in shards for row in shard["found"][number] if row[1] != own]
+        found.sort(key=lambda row: (-row[0], row[1]))
+        exact = sorted((true for shard in shards for place, true in shard["exact"][number] if place != own), reverse=True)
+        exact = exact[:CUTOFF]
+        shares.append(sum(true >= exact[-1] for *_, true in found[: len(exact)]) / len(exact))
+    return float(np.mean(shares))
+
+
+def _nearest(arrays: Sequence[np.ndarray], queries: np.ndarray, count: int) -> np.ndarray:
+    """(m, count) positions of the largest inner products, in any order."""
+    scores, places, start = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64), 0
+    for array in arrays:
+        for first in range(0, len(array), BLOCK):
+            block = array[first : first + BLOCK]
+            numbers = np.broadcast_to(np.arange(start, start + len(block)), (len(queries), len(block)))
+            scores, places = np.hstack([scores, queries @ block.T]), np.hstack([places, numbers])
+            best = np.argsort(-scores, axis=1, kind="stable")[:, :count]
+            scores, places = (np.take_along_axis(values, best, axis=1) for values in (scores, places))
+            start += len(block)
+    return places
+
+
+def _exact_scores(arrays: Sequence[np.ndarray], queries: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """(m, k) inner products, in double precision; of the position -1 any number."""
+    known, places = np.unique(np.maximum(positions, 0), return_inverse=True)
+    rows = take_rows(arrays, known).astype(np.float64)[places.reshape(positions.shape)]
+    return np.einsum("qd,qkd->qk", queries.astype(np.float64), rows)
+
 
 # what the record of a folder of vectors says, and not of the vectors themselves
 OF_THE_FOLDER = ("format", "kind", "complete", "side", "rows", "digest", "shards", "shard_size")
@@ -39,13 +222,10 @@ def build_dense_index(
     """Build a FAISS index into the folder `output`, which is there when it is complete and not before.
 
     vectors     a folder of encoded passages, see `toolkit.files.formats.vectors`
-    factory     FAISS's name for what is built; `tuning` for how it is searched, see
-                `toolkit.models.vectors.faiss_index.train_faiss`
+    factory, tuning   see `toolkit.models.vectors.faiss_index.train_faiss`
     shard_size  documents a shard, see `toolkit.models.vectors.faiss_shards`; None for one file, with Pyserini's names:
                 `index`, and `docid` with an id a line
     threads     of FAISS; with one, the files are the same on every machine of a kind, whoever computes
-    executor    who computes the shards; this process, where workers do not see its files
-    command     what rebuilds it, for the record
 
     An interrupted build resumes at the shards that are not there. An approximate index is trained once, with a seeded sample,
     and its recall is measured, printed and recorded. Raises ToolkitError for vectors of queries, an id that comes twice, and
@@ -65,7 +245,7 @@ def build_dense_index(
     with shard_folder(output) as folder:
         build = Build(vectors.absolute(), record["digest"], factory, tuning, threads)
         trained = None
-        if needs_training(factory, dimension, tuning):
+        if not is_exact(empty_faiss(factory, dimension, tuning)):  # shards are copies of one index
             [trained] = compute(executor, TrainIndex("training", build, folder), [SEED], folder)
         work = FillShards("indexing", build, folder, folder, dimension, min(size, rows), trained)
         with progress("indexing", rows, "vectors") as work.advance:

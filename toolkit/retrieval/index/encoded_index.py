@@ -33,8 +33,7 @@ from toolkit.retrieval.index.lucene_shards import lucene_libraries
 from toolkit.retrieval.index.shard_folder import compute, shard_folder
 
 if TYPE_CHECKING:
-    from toolkit.models.encoders.multivector import MultiVectorEncoder
-    from toolkit.models.encoders.sparse import SparseEncoder
+    from toolkit.models.encoders.sentence_transformers_adapter import MultiVectorEncoder, SparseEncoder
 
 SHARD = 1024  # documents that are encoded and written together
 PRUNED_FROM = 20_000_000  # vectors: an exact search of so many takes seconds a query and core
@@ -58,13 +57,9 @@ def build_encoded(
 ) -> Counts:
     """Build the index that a system of kind `dense`, `multivector` or `impact` searches into the folder `output`.
 
-    encoder          what `toolkit.models.encoders.load_encoder` loads for the system; None where each worker of the executor
-                     loads its own, as `loading` says
-    vectors          where a dense system's vectors stay until the index is there: an interrupted encoding is resumed
-    factory, tuning, shard_size
-                     of FAISS, see `build_dense_index`
-    keep             leave the vectors there
-    command          what rebuilds it, for the record
+    Without an encoder each worker of the executor loads its own, as `loading` says. A dense system's vectors lie in `vectors`
+    until the index is there (after that, too, where they are to `keep`): an interrupted encoding is resumed. Factory, tuning
+    and shard size are FAISS's, see `build_dense_index`.
     """
     by = {"spec": spec, "executor": executor, "loading": loading or {}}
     if spec.kind == "multivector":
@@ -95,9 +90,7 @@ def build_late_index(
 ) -> Counts:
     """Encode a corpus into an index of token vectors in the folder `output`, which is there when it is complete and not before.
 
-    encoder    None where each worker loads its own
     centroids  how many to find for pruning; 0 for none; by default none below `PRUNED_FROM` vectors
-    command    what rebuilds it, for the record
     by         `spec`, the encoder's system, and `executor` and `loading`: who encodes, see `build_encoded`
 
     Documents without text are left out and counted. Raises ToolkitError for a document that is broken, for an id that comes
@@ -126,10 +119,6 @@ def build_impact_index(
     corpus: Corpus, encoder: SparseEncoder | None, output: Path, *, threads: int = 1, command: str = "", **by: Any
 ) -> Counts:
     """Encode a corpus into a Lucene index of learned weights in the folder `output`, there when it is complete and not before.
-
-    threads  of Lucene
-    command  what rebuilds it, for the record
-    by       see `build_late_index`
 
     Documents without text or without any term are left out and counted as empty. Raises ToolkitError as `build_late_index`.
     """

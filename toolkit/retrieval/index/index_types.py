@@ -17,9 +17,9 @@ SEARCHED = {"bm25": LUCENE, "impact": IMPACT, "dense": FAISS, "multivector": MUL
 def _has_faiss(folder: Path) -> bool:
     """The file alone is not enough: many folders hold a file named `index`."""
     from toolkit.models.vectors.faiss_index import index_file
-    from toolkit.models.vectors.faiss_shards import has_shards, part_folders
+    from toolkit.models.vectors.faiss_shards import part_folders, shard_paths
 
-    if has_shards(folder):
+    if shard_paths(folder, 0)[0].is_file():
         return (folder / NAME).is_file()
     if index_file(folder) is None:
         return bool(part_folders(folder))

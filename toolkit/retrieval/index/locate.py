@@ -67,11 +67,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Source:
-    """Where an index comes from.
-
-    plan  what opening it will do, in words
-    open  makes it where it is not there yet (with this many threads) and returns it
-    """
+    """Where an index comes from: `plan` says what opening it does, `open` makes it first (with threads) where it has to be."""
 
     name: str
     plan: str
@@ -84,11 +80,9 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
     system  what searches it; BM25 where none is named
     build   makes an index that the system can search of a group's own corpus, called as `build_corpus_index`; Lucene's is known
 
-    A folder and a prebuilt index serve all groups; a benchmark has an index for each of its own. A folder that holds no index
-    (of runs, say) hides neither.
-
-    Raises ToolkitError, with the nearest known name, where it is nothing of that, and where the index is of another kind
-    than the system searches or holds the vectors of another one (see `toolkit.files.formats.indexes.check_made_with`).
+    A folder (of an index: another hides no name) and a prebuilt index serve all groups; a benchmark has an index for each.
+    Raises ToolkitError, with the nearest known name, where it is nothing of that, and where the index is of another kind than
+    the system searches or holds the vectors of another one (see `toolkit.files.formats.indexes.check_made_with`).
     """
     kind_for(system)
     folder, is_prebuilt, selection = Path(name), name in registry.indexes() or name in registry.index_aliases(), find(name)
@@ -224,8 +218,6 @@ def _index(name: str, folder: Path, kind: str, system: SystemSpec | None) -> Ind
 
 def named_corpus(name: str, processes: int = 1) -> tuple[Corpus, str]:
     """The corpus to index under a name, and its language: files, or the documents of a benchmark's group or of ir_datasets.
-
-    processes  that read saved pages, see `corpus_from_files`
 
     Raises ToolkitError where it is nothing of that, and where a benchmark has several corpora.
     """

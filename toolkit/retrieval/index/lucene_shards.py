@@ -137,10 +137,8 @@ def merged_shards(
 ) -> Iterator[tuple[Path, int]]:
     """A folder that gets the name `output` when the block ends well, with the index of all shards, and its documents.
 
-    read  hands all documents to a `Taker`, and yields after each batch
-    size  documents a shard
-
-    Raises ToolkitError for a language without an analyzer, and what `read`, `indexing` and `merge_indexes` raise.
+    `read` hands all documents to a `Taker`, and yields after each batch. Raises ToolkitError for a language without an
+    analyzer, and what `read`, `indexing` and `merge_indexes` raise.
     """
     analyzer(language)
     with shard_folder(output) as folder:

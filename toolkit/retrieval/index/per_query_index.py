@@ -27,12 +27,9 @@ Build = Callable[[Corpus, Path], Counts]  # (the corpus of a question, a folder)
 def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_invalid: bool = False, command: str = "") -> Counts:
     """Make an index of each question's documents, all in the folder `output`, which is there when all are and not before.
 
-    corpus  every document names its question (`Entry.question`), in any order
-    build   makes one index; what it makes of a corpus depends on no other
-
-    A document's id may come again in another question's corpus, with the same text. Raises ToolkitError, which names file and
-    line, for one with another text, for a document that is broken, comes twice or names no question (with `skip_invalid` they
-    are left out and counted), and for a corpus without documents.
+    Every document names its question (`Entry.question`), in any order; its id may come again in another question's corpus, with
+    the same text. Raises ToolkitError, which names file and line, for one with another text, for a document that is broken,
+    comes twice or names no question (with `skip_invalid` they are left out and counted), and for a corpus without documents.
     """
     check_output(output)
     started, counts = time.time(), Counts()

@@ -1,20 +1,60 @@
-"""MRecall and PerspectiveP of a judged run beside what they are once the judge's errors are taken out."""
+"""MRecall and PerspectiveP of a judged run beside what they are once the judge's errors are taken out, by what people labelled.
 
+Prediction-powered inference: Angelopoulos, Bates, Fannjiang, Jordan, Zrnic 2023 (Science 382).
+"""
+
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.tables.aligned_table import Table
+from toolkit.metrics.inference import LEVEL, wilson
 from toolkit.retrieval.judge.agreement import Labels, fractions
-from toolkit.retrieval.judge.prediction_powered import Estimate, corrected_mean
 
 MEASURES = ("MRecall@5", "MRecall@10", "PerspectiveP@1", "PerspectiveP@5", "PerspectiveP@10")
 FORM = re.compile(r"(MRecall|PerspectiveP)@([1-9]\d*)")
+
+
+class Estimate(NamedTuple):
+    """A corrected value with its interval; values of shares are clipped to 0 and 1."""
+
+    value: float
+    low: float
+    high: float
+
+
+def corrected_mean(judged: Sequence[float], judged_labelled: Sequence[float], labelled: Sequence[float]) -> Estimate:
+    """The mean of what people would say, from what the judge says of many and people of a few (PPI, section 2).
+
+    judged           (n,) the judge's values for all units
+    judged_labelled  (m,) the judge's values for the units that people labelled, `labelled` theirs
+
+    The value is mean(judged) - mean(judged_labelled - labelled); its variance is the sum of the two means', and Student's t
+    with the degrees of freedom of the smaller number of units gives the interval. Assumed: labelled units are a random sample
+    of those that are judged. Where the judge errs alike in all m, how often it would not is bounded by Wilson's interval of
+    none in m.
+    """
+    judged, ours, theirs = (np.asarray(values, float) for values in (judged, judged_labelled, labelled))
+    rectifier = ours - theirs
+    value = judged.mean() - rectifier.mean()
+    fewest = min(len(judged), len(rectifier))
+    if fewest < 2:
+        return Estimate(_share(value), 0.0, 1.0)
+    variance = sum(values.var(ddof=1) / len(values) for values in (judged, rectifier))
+    unseen = 0.0 if np.ptp(rectifier) else wilson(0.0, len(rectifier), len(rectifier) - 1)[1]
+    reach = stdtrit(fewest - 1, (1 + LEVEL) / 2) * math.sqrt(variance) + unseen
+    return Estimate(_share(value), _share(value - reach), _share(value + reach))
+
+
+def _share(value: float) -> float:
+    return float(min(max(value, 0.0), 1.0))
 
 
 class Corrected(NamedTuple):
@@ -54,7 +94,7 @@ def correct(run: Run, qrels: Qrels, labelled: Labels, measures: Sequence[str] = 
     qrels     the judge's, of every document of the run down to the largest cutoff
     labelled  subtopic qrels by people
 
-    See `toolkit.retrieval.judge.prediction_powered` for what is assumed. Raises ToolkitError for unjudged pairs, a run deeper
+    See `corrected_mean` for what is assumed. Raises ToolkitError for unjudged pairs, a run deeper
     than what was judged, and as `check_labelled` does.
     """
     subtopics, wanted = _subtopics(qrels), parse_measures(measures)

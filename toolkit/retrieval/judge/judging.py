@@ -40,15 +40,11 @@ class Judged(NamedTuple):
 def judge_run(
     runs: Run | Sequence[Run], topics: TopicSet, texts: Texts, judge: Judge, depth: int = 10, executor: Executor | None = None
 ) -> Judged:
-    """Which perspectives the best `depth` documents of each question hold, as subtopic qrels.
+    """Which perspectives the best `depth` documents of each question hold: subtopic qrels, the n-th perspective is subtopic n.
 
-    runs    one, or several, whose best documents are judged together
-    topics  with perspectives: the n-th, from 1, is subtopic n
-    texts   see `toolkit.retrieval.texts`
-
-    Labels: 1 holds, 0 does not, -1 is unanswered (a later call asks again). A question without documents has a line of
-    document `-` and label 0 for each of its perspectives, so that all of them are counted. Raises ToolkitError for what is
-    missing, before anything is asked, and where not one pair was answered.
+    Of several runs the best documents are judged together. Labels: 1 holds, 0 does not, -1 is unanswered (a later call asks
+    again). A question without documents has a line of document `-` and label 0 for each of its perspectives, so that all of
+    them are counted. Raises ToolkitError for what is missing, before anything is asked, and where not one pair was answered.
     """
     rows = rows_of(pool([runs] if isinstance(runs, Run) else runs, depth), topics, texts, judge.spec)
     verdicts = iter(ask(judge, [row.pair for row in rows if row.pair], executor))

@@ -14,7 +14,7 @@ import numpy as np
 
 from toolkit.core.errors import library
 from toolkit.metrics.inference import wilson
-from toolkit.retrieval.judge.prediction_powered import Estimate
+from toolkit.retrieval.judge.corrected_measures import Estimate
 
 UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 Ratings = Sequence[Mapping[str, int]]

@@ -110,12 +110,9 @@ def rerank_listwise(
 ) -> tuple[Run, dict[str, Any]]:
     """The run with its best `depth` documents in the ranker's order, and a report for its record.
 
-    topics   of all queries of the run
-    texts    doc_id -> document, of all documents down to `depth`
     sliding  see `Sliding`
     scores   `rank` or `candidates`, see `Candidates.ranked`; of the latter, where neighbours had equal scores, the tie order
              decides between them and not the ranker, and the report counts such pairs (`tied`)
-    tail     see `Candidates.ranked`
 
     Queries are ranked in units of UNIT: the k-th windows of a unit's queries in one call, so that a ranker can ask for them at
     the same time; the windows of one query follow one another. Raises ToolkitError for values without meaning, and topics or

@@ -35,15 +35,13 @@ def rerank(
 ) -> Run:
     """The run with the best `depth` documents of each query in the order of the model's scores.
 
-    topics  of all queries of the run
-    texts   doc_id -> document, of all documents down to `depth`; `place` is where they come from, for a message
     scores  `own`: the model's, the same in every mode, those of the tail 1, 2, ... below the lowest of the query; `rank` and
             `candidates` (see `Candidates.ranked`): where neighbours had equal ones, the tie order decides, not the model
-    tail    see `Candidates.ranked`
     cache   where scores are stored as they are computed: a second call resumes where the first one was interrupted
 
     Pairs of equal texts, as in two modes that share a query, are scored once. Equal scores come in the one tie order. Raises
-    ToolkitError for values without meaning, for topics and texts that are missing, and for a model that gives no number.
+    ToolkitError for values without meaning, for topics and texts that are missing (from `place`), and for a model that gives no
+    number.
     """
     part = Part(run, topics, texts, place)
     return rerank_parts([part], reranker, depth=depth, tail=tail, scores=scores, cache=cache)[0]
@@ -99,10 +97,9 @@ def score_pairs(
     cache: KeyedCache | None = None,
     executor: Executor | None = None,
 ) -> np.ndarray:
-    """The score of each pair, (n,) float64, from the cache where it is there; see `rerank`.
+    """The score of each pair, (n,) float64, from the cache where it is there, in units (`models.rerankers.base.chunks`).
 
-    The pairs are computed in units (`models.rerankers.base.chunks`), whose batches depend on the unit alone: scores of a run
-    that was resumed are those of one that was not interrupted.
+    Batches depend on the unit alone: scores of a run that was resumed are those of one that was not interrupted.
     """
     from toolkit.models.rerankers.base import chunks
 
@@ -121,9 +118,8 @@ def score_pairs(
 
 @dataclass
 class ScorePairs(ModelWork[slice, np.ndarray]):
-    """Pairs to scores; a unit is a part of the pairs.
+    """Pairs to scores; a unit is a part of the pairs. loading: see `toolkit.models.rerankers.load_reranker`.
 
-    loading    how a worker loads its own reranker, see `toolkit.models.rerankers.load_reranker`
     entry      what a score depends on beside the pair, before a model is loaded
     truncated  pairs that workers truncated
     """

@@ -43,15 +43,12 @@ class Rerank(Step):
     """Rerank the best documents of each query.
 
     system   a name of the registry, a folder, a Hugging Face id, `python:module:factory` or an object itself (see
-             `toolkit.models.checkpoints.own_systems`), or a system that was looked up; `systems` are YAML files with
-             entries of the user's, `kind` is that of a checkpoint that no entry knows, `recipe` a paper's way of using it
-    depth    documents of each query that are read
-    tail     `keep` those below behind the others, or `drop` them
+             `toolkit.models.checkpoints.own_systems`), or a system that was looked up, see `choose_system`
+    tail     `keep` the documents below `depth` behind the others, or `drop` them
     scores   `own`: the model's; `rank`: 1 / rank; `candidates`: those of the run at the same ranks
     prompts  a folder of published prompts, of which it is sent its own (`chosen_prompt`)
     given    how the model is loaded (`device`, `precision`, `batch_size`, `trust_remote_code`, `prompt`; of listwise ones and
-             those on a server `core.specs.SERVED` and `cache`), and how the window slides (`window`, `step`, `passes`,
-             `shuffle`)
+             those on a server `core.specs.SERVED` and `cache`), and `SLIDING`: how the window slides
 
     What is not given (None) is the entry's or the recipe's, else the default. Raises ToolkitError for an unknown system, one
     that is no reranker, and for what a reranker of its kind has no meaning for.

@@ -29,14 +29,11 @@ def search(
     candidates: Mapping[str, Sequence[str]] | None = None,
     opener: Callable[..., Searcher] | None = None,
 ) -> Run:
-    """BM25 over one Lucene index, with RM3 where asked for: Anserini's run, digit for digit (see
-    `toolkit.models.lucene.anserini`).
+    """BM25 over one Lucene index, with RM3 where asked for: Anserini's run, digit for digit (`toolkit.models.lucene.anserini`).
 
-    candidates  query id -> the only documents that it may find; their scores are those of a search of all documents
-    opener      opens the index; None for `Searcher` itself, each time
-
-    Topics without any result are said. Raises ToolkitError for parameters that BM25 has no meaning for, two topics of one
-    id, and a folder that holds no index.
+    Of each query only its `candidates` may be found, with the scores of a search of all documents. Topics without any result
+    are said. Raises ToolkitError for parameters that BM25 has no meaning for, two topics of one id, and a folder that holds no
+    index.
     """
     check_parameters(k1, b, hits, threads)
     if opener is None:

@@ -71,13 +71,10 @@ def choose(
     instruction_as: str | None = None,
     **how: Any,
 ) -> Chosen:
-    """The system of a name, as it is to be used. ToolkitError for an unknown one, and for parameters without meaning.
+    """The system of a name, as it is to be used: with the parameters that are `given` (those that are None are not).
 
-    system     a name, or an object of Python, see `models.choose_system`
-    given      parameters; those that are None are not given
-    precision  of a model
-    loader     `endpoint` for a server, in place of the entry's; `instruction_as` as of `registry.system_kinds.loaded_by`
-    how        what `models.choose_system` takes: `files`, `recipe`, `query_template`
+    Loader and place of instructions as of `registry.system_kinds.loaded_by`; `how` is what `models.choose_system` takes. Raises
+    ToolkitError for an unknown one, and for parameters without meaning.
     """
     plain = _plain(system)
     if plain == "":

@@ -44,9 +44,6 @@ def search_divided(
 ) -> list[Run]:
     """The run of each part of some topics over its index, in the order of the parts: those of `engine.search`.
 
-    parts       topics, and the index that is open in this process too
-    candidates  query id -> the only documents that it may find
-
     Raises ToolkitError for a system that is an object of this process, for an index that workers do not see or see otherwise,
     and for what cannot be searched.
     """

@@ -13,7 +13,8 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.system.progress import progress
 from toolkit.core.templates import Input
 from toolkit.core.topics import Topic
-from toolkit.engine import Executor, ModelWork, units_of
+from toolkit.engine import Executor, units_of
+from toolkit.retrieval.encode import EncoderWork
 from toolkit.retrieval.index import Index
 from toolkit.retrieval.search import neural_engine
 
@@ -100,15 +101,8 @@ def grouped(blocks: Iterable[tuple[Block, int]], size: int) -> Iterator[list[Blo
 
 
 @dataclass
-class EncodeQueries(ModelWork[list[tuple[int, Sequence[Input]]], list[list[Any]]]):
-    """Queries to what a model makes of them; a unit is some blocks, each of which is encoded at once.
-
-    loading          how a worker loads its own encoder, see `toolkit.models.encoders.load_encoder`
-    truncated, lost  by workers, see `toolkit.models.encoders.base.Encoder`
-    """
-
-    LOADED = ("encoder",)
-    MODEL = "encoder"
+class EncodeQueries(EncoderWork[list[tuple[int, Sequence[Input]]], list[list[Any]]]):
+    """Queries to what a model makes of them; a unit is some blocks, each encoded at once. loading: see `load_encoder`."""
 
     spec: SystemSpec
     loading: Mapping[str, Any]
@@ -120,13 +114,6 @@ class EncodeQueries(ModelWork[list[tuple[int, Sequence[Input]]], list[list[Any]]
     def name(self) -> str:
         """For messages."""
         return f"encoding queries with {self.spec.name}"
-
-    def _load(self) -> Any:
-        if self.encoder is None:
-            from toolkit.models.encoders import load_encoder
-
-            self.encoder = load_encoder(self.spec, **self.loading)
-        return self.encoder
 
     def identity(self) -> dict[str, Any]:
         """Parameters and limits; what was loaded is in the facts."""

@@ -28,15 +28,10 @@ Candidates = Mapping[str, Sequence[str]]  # query id -> the only documents that 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What every engine takes.
+    """What every engine takes: documents a query, threads of the search (models take all cores), and how a model is loaded.
 
-    hits                documents a query
-    threads             of the search; models take all cores
-    language            for an index that does not record its own
-    device, precision, batch_size
-                        of models; None where they are to choose
-    trust_remote_code   whether a checkpoint may bring code that is run
-    asking              how a model on a server is asked: `concurrency`, `retries`, `timeout`, `replay`
+    language  for an index that does not record its own
+    asking    how a model on a server is asked: `concurrency`, `retries`, `timeout`, `replay`
 
     Raises ToolkitError for a number below 1.
     """

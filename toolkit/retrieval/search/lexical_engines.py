@@ -176,25 +176,19 @@ def search_okapi(
     topics: Sequence[Topic],
     docs: Iterable[Doc],
     *,
-    k1: float = 1.5,
-    b: float = 0.75,
-    epsilon: float = 0.25,
     hits: int = 1000,
     templates: Mapping[str, str] | None = None,
     tag: str = "bm25",
     candidates: Mapping[str, Sequence[str]] | None = None,
+    **parameters: float,
 ) -> Run:
     """The best `hits` documents of each topic; documents without a word of the query follow with score 0.
 
-    docs        the whole collection, held in memory
-    templates   what is searched for and in, see `toolkit.core.templates`
-    candidates  query id -> the only documents that it may find
-
-    Scores are rank_bm25's float64 values: write them without rounding. Raises ToolkitError as `search` does, and for a
-    collection without documents.
+    The whole collection is held in memory. Scores are rank_bm25's float64 values: write them without rounding. Raises
+    ToolkitError as `search` does, and for a collection without documents.
     """
     check_counts(hits=hits)
-    opened = open_okapi(docs, k1=k1, b=b, epsilon=epsilon, templates=templates)
+    opened = open_okapi(docs, templates=templates, **parameters)
     return ask_okapi(topics, opened, hits=hits, templates=templates, tag=tag, candidates=candidates)
 
 
@@ -263,10 +257,8 @@ def open_fields(
 ) -> FieldSearcher:
     """What searches an index by the weighted sum of BM25 in title and text; scores are rounded as Anserini's runs have them.
 
-    docs    gives the whole collection, each time it is called
-    folder  where the index with the two fields lies; it is built where it is not there or is another collection's
-
-    Raises ToolkitError for parameters without meaning and a collection without documents.
+    `folder` is built where it is not there or is another collection's. Raises ToolkitError for parameters without meaning and a
+    collection without documents.
     """
     from toolkit.models.lucene.anserini import FieldSearcher
 

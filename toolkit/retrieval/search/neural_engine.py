@@ -51,8 +51,7 @@ ENCODED = 128  # different queries that are encoded at once
 
 if TYPE_CHECKING:
     from toolkit.models.encoders.base import Encoder
-    from toolkit.models.encoders.multivector import MultiVectorEncoder
-    from toolkit.models.encoders.sparse import SparseEncoder
+    from toolkit.models.encoders.sentence_transformers_adapter import MultiVectorEncoder, SparseEncoder
     from toolkit.models.lucene.docids import DocIds
     from toolkit.models.vectors.faiss_shards import ShardIds
 

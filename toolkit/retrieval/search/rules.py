@@ -6,7 +6,7 @@ Understood are language, length, a keyword and code; audience, source, forum pos
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -81,8 +81,7 @@ def understand(instruction: str) -> Restriction | None:
 
 def fits(doc: Doc, restriction: Restriction) -> bool:
     """Whether a document is what a restriction demands."""
-    checks = {"language": _is_in_language, "length": _has_length, "keyword": _has_keyword, "code": _is_code}
-    return checks[restriction.kind](doc, restriction.value) is not restriction.excluded
+    return CHECKS[restriction.kind](doc, restriction.value) is not restriction.excluded
 
 
 def known_values(kind: str) -> tuple[str, ...]:
@@ -208,14 +207,6 @@ def _is_excluded(clauses: Sequence[str], naming: Sequence[Pattern]) -> bool:
 # -------------------------------------------------------------------------------------------------------- documents
 
 
-def _is_in_language(doc: Doc, language: str) -> bool:
-    return script(doc.contents) == _rules().scripts[language]
-
-
-def _has_length(doc: Doc, size: str) -> bool:
-    return length_class(doc.text) == size
-
-
 def length_class(text: str) -> str:
     """Whether a text is a `sentence`, a `paragraph` or an `article`, by its words, sentences and paragraphs."""
     sizes = _rules().sizes
@@ -239,10 +230,6 @@ def _terms(text: str) -> list[str]:
     return [stem(word) for word in re.findall(r"\w+", text.lower().replace("’", "'").replace("'s ", " "))]
 
 
-def _is_code(doc: Doc, _value: str) -> bool:
-    return code_share(doc.text) >= _rules().share
-
-
 def code_share(text: str) -> float:
     """The share of a text's lines that are code, blank ones not counted; all lines of a fenced block are."""
     lines = [line for line in text.splitlines() if line.strip()]
@@ -252,3 +239,11 @@ def code_share(text: str) -> float:
         code += fenced or fence or any(pattern.search(line) for pattern in _rules().lines)
         fenced ^= fence
     return code / len(lines) if lines else 0.0
+
+
+CHECKS: dict[str, Callable[[Doc, str], bool]] = {
+    "language": lambda doc, language: script(doc.contents) == _rules().scripts[language],
+    "length": lambda doc, size: length_class(doc.text) == size,
+    "keyword": _has_keyword,
+    "code": lambda doc, _: code_share(doc.text) >= _rules().share,
+}
