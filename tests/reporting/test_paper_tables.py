@@ -15,8 +15,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import TableStyle
 from toolkit.reporting.report.collect import collect
 from toolkit.reporting.report.make_report import report, to_csv, to_markdown, to_text
-from toolkit.reporting.tables.latex_output import COLUMN, PAGE, layout, to_latex
-from toolkit.reporting.tables.latex_widths import em, lines
+from toolkit.reporting.tables.latex_output import COLUMN, PAGE, em, layout, lines, to_latex
 from toolkit.reporting.tables.text_table import (
     BEST,
     DAGGER,

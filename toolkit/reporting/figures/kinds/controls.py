@@ -9,11 +9,10 @@ from toolkit.core.modes import INSTRUCTED, REVERSED
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.comparison.references import BLIND
 from toolkit.files.provenance import part
-from toolkit.reporting.figures.charts import chart_of, data
+from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
 from toolkit.reporting.figures.columns import Column, following, keys, relevance, shown_column
 from toolkit.reporting.figures.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown
 from toolkit.reporting.figures.intervals import interval
-from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import GREY, focused, run_looks
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, leading
 

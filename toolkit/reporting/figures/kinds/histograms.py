@@ -14,8 +14,7 @@ from toolkit.core.tables.columns import lookup, to_arrow
 from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics.families.pairs import ROLES, Pairs, pairs
-from toolkit.reporting.figures.charts import chart_of
-from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.theme import GREY, drawn_runs, run_labels
 from toolkit.reporting.report.model import ReportModel
 

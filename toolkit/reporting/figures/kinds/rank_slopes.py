@@ -14,10 +14,9 @@ from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.judgments import Part
 from toolkit.evaluation.scores.scoring import AVERAGE, own_queries
 from toolkit.metrics.families.pairs import Pairs, pairs
-from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import best_runs, following, shown_column
 from toolkit.reporting.figures.kinds.placement import label_opacity, line_opacity, spread
-from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import run_labels, run_looks
 from toolkit.reporting.report.model import ReportModel
 

@@ -14,8 +14,7 @@ from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics.families.paired import VARIANTS, wise_of_ranks
 from toolkit.metrics.families.pairs import BASE, CHANGED, REVERSED, pairs
-from toolkit.reporting.figures.charts import chart_of
-from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.theme import (
     COLOURS,
     DASHES,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from toolkit import registry
 from toolkit.core.system.lazy_names import alt
-from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import Column, argued, over, shown_column
 from toolkit.reporting.figures.group_panels import MOST, STEP, runs_shown
-from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import NAMES_ONCE, focused, run_looks, run_rows
 from toolkit.reporting.report.model import ReportModel
 from toolkit.reporting.tables.rank_table import ranked
