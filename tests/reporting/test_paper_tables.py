@@ -22,12 +22,12 @@ from toolkit.reporting.tables.text_table import (
     OF_KIND,
     WORSE,
     Block,
+    Cell,
     Head,
     Table,
     score,
     styled,
     transposed,
-    words,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +42,7 @@ def made_up(systems=3, measures=("RR", "nDCG@10"), name="a & b"):
     rows = []
     for system in range(systems):
         cells = [score((system * 7 + place) % 10 / 10 + 0.0123) for place in range(len(heads) - 2)]
-        rows.append((words(f"{name} {system + 1}"), *cells, score(-system / 8)))
+        rows.append((Cell(f"{name} {system + 1}"), *cells, score(-system / 8)))
     first = list(rows[0])
     first[1], first[2] = score(0.98765, f"{BEST} {DAGGER}"), score(0.5, f"{OF_KIND} {WORSE}")
     blocks = (Block("sparse & such", (tuple(first),)), Block("dense", tuple(rows[1:])))
@@ -233,7 +233,7 @@ SYSTEMS = (
 def replace_names(table, names):
     """The table with rows of these names, its own in turn."""
     rows = itertools.cycle([row for block in table.blocks for row in block.rows])
-    renamed = tuple((words(name), *next(rows)[1:]) for name in names)
+    renamed = tuple((Cell(name), *next(rows)[1:]) for name in names)
     return Table(**{**vars(table), "blocks": (Block("", renamed),)})
 
 

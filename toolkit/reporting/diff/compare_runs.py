@@ -100,29 +100,20 @@ def _has_benchmark(runs: Sequence[Any]) -> bool:
 def diff(
     runs: Sequence[Any] | Mapping[str, Any] | Given,
     *,
-    benchmark: str | None = None,
-    qrels: Any = None,
-    modes: Mapping[str, str] | None = None,
     measures: str | Sequence[str] | None = None,
-    depth: int | None = None,
-    ids: str = "tandem",
-    unjudged: str = "refuse",
     missing: str = "worst",
     testing: Testing = USUAL,
     top: int = 5,
     by: str | None = None,
+    **judging: Any,
 ) -> list[Pair]:
-    """Compare each run with the first, in the order given.
+    """Compare each run with the first, in the order given; measures and missing  as in `toolkit.evaluation`
 
-    runs       as for `load`, with `benchmark`, `qrels`, `modes`, `depth`, `ids` and `unjudged`, or what it returned; without
-               judgments, rankings alone are compared
-    measures   as in `toolkit.evaluation`
-    top, by    how many queries that moved most are shown, by which measure
-    missing      as in `toolkit.evaluation`
-    testing      how differences are tested; Holm's correction is over all runs that are compared with the first
+    runs     as for `load`, with its arguments in `judging`, or what it returned; without judgments, rankings alone are compared
+    testing  how differences are tested; Holm's correction is over all runs that are compared with the first
+    top, by  how many queries that moved most are shown, by which measure
     """
-    judging = {"benchmark": benchmark, "qrels": qrels, "modes": modes, "measures": measures}
-    given = runs if isinstance(runs, Given) else load(runs, **judging, depth=depth, ids=ids, unjudged=unjudged)
+    given = runs if isinstance(runs, Given) else load(runs, measures=measures, **judging)
     if given.evaluation:
         given.measures(measures)  # refuses what is no measure, also where nothing is to be computed
     others = zip(given.runs[1:], given.names[1:], strict=True)
@@ -277,7 +268,8 @@ def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
         labels = _highest_labels(part, query_id)
         for doc_id in sorted({*first, *second}):
             place = Place(query_id, doc_id, labels.get(doc_id), first.get(doc_id), second.get(doc_id))
-            if place.a != place.b and (place.label is not None or _crosses(place)):
+            inside = [rank is not None and rank <= TOP for rank in (place.a, place.b)]
+            if place.a != place.b and (place.label is not None or inside[0] != inside[1]):
                 rows.append(place)
     return sorted(rows, key=_by_weight)[:SHOWN]
 
@@ -306,11 +298,6 @@ def _highest_labels(part: Part, query_id: str) -> dict[str, int]:
     rows = rows[np.argsort(part.qrels.relevance[rows], kind="stable")]
     doc_ids = part.qrels.doc_ids.take(to_arrow(part.qrels.docs[rows])).to_pylist()
     return dict(zip(doc_ids, part.qrels.relevance[rows].tolist(), strict=True))
-
-
-def _crosses(place: Place) -> bool:
-    inside = [rank is not None and rank <= TOP for rank in (place.a, place.b)]
-    return inside[0] != inside[1]
 
 
 def _by_weight(place: Place) -> tuple:

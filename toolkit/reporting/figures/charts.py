@@ -18,10 +18,7 @@ Place = Literal["argument", "paper", "appendix"]
 
 
 class Rows:
-    """Rows of a chart, numbers with five digits: nobody sees more, and a page gets smaller.
-
-    Altair copies lists whenever charts are combined, and takes this object as it is.
-    """
+    """Rows of a chart, numbers with five digits for a small page; Altair copies lists at every step, and takes these as is."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]):
         self.values = [{name: _rounded(value) for name, value in row.items()} for row in rows]
@@ -83,10 +80,7 @@ def _rounded(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The numbers behind a figure: rows parallel to `columns`, at full precision, in the order in which they are drawn.
-
-    What is undefined has no row.
-    """
+    """The numbers behind a figure, at full precision, in the order in which they are drawn; what is undefined has no row."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -100,16 +94,10 @@ class Drawn:
 class Plot:
     """One figure of a report.
 
-    name     of its files (`radar`)
-    title    a heading, in words
     caption  what is drawn, with units, and where the definition is from; it is also read to those who do not see the figure
-    applies  whether these runs have what it draws
-    draw     the chart, which `theme.themed` makes a specification; axes have titles with units, runs differ by shape and dash
-             as well as by colour, and a row of a run's data has its name in the field `run`
-    drawn    the numbers in it
-    place    where a page shows it: `argument` openly below the main table, `paper` in the fold of figures as in the papers,
-             `appendix` in the last one
-    leading  whether only the leading runs are drawn where all are too many (`theme.leading`)
+    draw     the chart, which `theme.themed` makes a specification; axes have titles with units, runs differ by shape and
+             dash as well as by colour, and a row of a run's data has its name in the field `run`
+    place    where a page shows it, and `leading`, whether only leading runs are drawn: see `plots.yaml`
     """
 
     name: str

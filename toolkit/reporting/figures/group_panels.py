@@ -36,13 +36,11 @@ def panel_row(
     title: Any,
     prepare: Callable[[alt.FacetChart], alt.FacetChart] | None = None,
 ) -> alt.FacetChart:
-    """Panels side by side, on one scale.
+    """Panels side by side, on one scale, with a line at 0.
 
-    layers  without data, with a channel `x`; the vertical axis, which has the runs, is added, and a line at 0
-    rows    with the fields `run` and `group`, as `named_groups` has it
-    names   of the runs, from top to bottom
-    title   of the row: text, or an expression of signals
-    prepare what the rows go through first
+    layers   without data, with a channel `x`; the vertical axis, which has the runs, is added
+    rows     with the fields `run` and `group`, as `named_groups` has it; they go through `prepare` first
+    title    of the row: text, or an expression of signals
     """
     groups = list(named_groups(model).values())
     down = run_rows(model, names)

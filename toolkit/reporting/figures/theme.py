@@ -92,9 +92,7 @@ def run_names(model: ReportModel) -> list[str]:
 
 
 def drawn_runs(model: ReportModel) -> list[str]:
-    """The names of the runs that are drawn where lines or points of all would be too many: the best by the leading number, in
-    the report's order.
-    """
+    """The runs that are drawn where all would be too many: the best by the leading number, in the report's order."""
     best = {facts.name for facts in best_runs(model, leading(model), MOST)}
     few = len(model.runs) > MOST
     return [facts.name for facts in model.runs if facts.name in best or not few]
@@ -147,10 +145,7 @@ def run_looks(model: ReportModel, *channels: str, legend: bool = False) -> dict[
 
 
 def lines_and_points(line: alt.Chart, point: alt.Chart, model: ReportModel, tooltip: list[str], **more: Any) -> list[alt.Chart]:
-    """Layers of a figure with a line a run: the lines, and points on them that tell what they are.
-
-    more  channels of the lines alone
-    """
+    """Layers of a line a run, and of points on it that tell what they are; more  channels of the lines alone"""
     return [
         line.encode(**run_looks(model, "color", "strokeDash", legend=True), **more),
         point.encode(**run_looks(model, "color", "shape", legend=True), tooltip=tooltip),

@@ -65,14 +65,7 @@ def to_latex(tables: Sequence[Table], width: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """One table environment.
-
-    table   what it shows
-    font    one of `FONTS`
-    widths  (columns,) in points, as estimated; words that are wider are broken
-    limit   points that it may be wide: `COLUMN` or `PAGE`
-    number  which part of a table that is divided, from 1, of how many
-    """
+    """One table environment: a table, or a part of it; widths  (columns,) in points, as estimated; limit  `COLUMN` or `PAGE`"""
 
     table: Table
     font: tuple[float, float, float]

@@ -122,11 +122,7 @@ DIFFERENCES = plot("differences", applies, draw, drawn, most=MOST)
 
 
 class Core(NamedTuple):
-    """A core query.
-
-    query   the id without mode of the one of its queries in which the runs differ most, which a click opens
-    values  run -> the mean over its queries; runs without a value are not in it
-    """
+    """A core query: the id of its query in which runs differ most, which a click opens, and run -> mean over its queries."""
 
     group: str
     core: str

@@ -58,10 +58,7 @@ def placebo_run(model: ReportModel, facts: RunFacts) -> RunFacts | None:
 
 
 def _method(facts: RunFacts, *more: str) -> list[Any]:
-    """How a run was made, but for what became of the instructions, what was counted, and what only newer records say.
-
-    more  what is left out, too
-    """
+    """How a run was made, but for what became of instructions, what was counted, what only newer records say, and `more`."""
     return [_without(part(record, "method"), (*APART, *more)) for record in facts.records]
 
 

@@ -36,10 +36,7 @@ FEWEST = 5  # groups: fewer make no area that an eye compares
 
 
 class Colours(NamedTuple):
-    """What the colours of cells mean, the same in every panel.
-
-    pale_on  on which values text is pale, an expression of Vega
-    """
+    """What the colours of cells mean in every panel; pale_on  on which values text is pale, an expression of Vega"""
 
     title: str
     scheme: str
@@ -147,7 +144,7 @@ def draw_radar(model: ReportModel) -> alt.TopLevelMixin:
 
 
 def stages(model: ReportModel) -> dict[str, set[str]]:
-    """`retrieval` and `reranking` -> their runs, as InfoSearch's figure 3 has them apart; one without a name where all are alike."""
+    """Runs of `retrieval` and of `reranking`, apart as in InfoSearch's figure 3; one without a name where all are alike."""
     reranking = {facts.name for facts in model.runs if facts.heading.endswith("reranker")}
     retrieval = {facts.name for facts in model.runs} - reranking
     return {"retrieval": retrieval, "reranking": reranking} if retrieval and reranking else {"": retrieval | reranking}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.core.system.lazy_names import alt
-from toolkit.evaluation.scores.judgments import Part
-from toolkit.evaluation.scores.scoring import AVERAGE, own_queries
-from toolkit.metrics.families.pairs import Pairs, pairs
+from toolkit.evaluation.scores.scoring import AVERAGE
+from toolkit.metrics.families.pairs import Pairs
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
-from toolkit.reporting.figures.columns import best_runs, following, shown_column
+from toolkit.reporting.figures.columns import best_runs, followed, following, shown_column
 from toolkit.reporting.figures.kinds.placement import label_opacity, line_opacity, spread
 from toolkit.reporting.figures.theme import run_labels, run_looks
 from toolkit.reporting.report.model import ReportModel
@@ -37,11 +35,7 @@ TICKS = [each * 10**power for power in range(5) for each in (1, 1.5, 2, 3, 4, 5,
 
 
 class RankMean(NamedTuple):
-    """The documents of one kind in one mode.
-
-    rank     the geometric mean of their ranks; a missing one has the rank behind the end of its list
-    missing  how many are in no list
-    """
+    """The geometric mean rank of one kind of documents in one mode; a missing one has the rank behind the end of its list."""
 
     rank: float
     documents: int
@@ -61,15 +55,6 @@ def roles(model: ReportModel) -> list[int]:
 def mode_names(model: ReportModel) -> list[str]:
     """The name of the mode of each of these roles."""
     return [next(iter(model.judgments.modes.of(ROLE_NAMES[role]))) for role in roles(model)]
-
-
-@functools.lru_cache(maxsize=2)  # the figure, its numbers and the figure query by query ask for it
-def followed(model: ReportModel) -> Mapping[str, Sequence[tuple[Part, Pairs]]]:
-    """Run -> group by group, its judged documents followed through the modes."""
-    return {
-        facts.name: [(part, pairs(own_queries(facts.run, part), part.qrels)) for part in model.judgments.parts]
-        for facts in model.runs
-    }
 
 
 def query_means(model: ReportModel, found: Pairs, kind: str) -> np.ndarray:
