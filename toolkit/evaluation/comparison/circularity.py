@@ -32,10 +32,7 @@ Items = Mapping[str, frozenset[str]]  # what they are -> their ids
 
 
 class Share(NamedTuple):
-    """How much of what is scored a model had a part in: `count` of the `total` items of a kind.
-
-    role  what it did: written, filtered or judged
-    """
+    """How much of what is scored a model wrote, filtered or judged (its role): `count` of the `total` items of a kind."""
 
     role: str
     by: str

@@ -10,7 +10,7 @@ same ids, a difference says nothing of the change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -294,10 +294,5 @@ def _judged_share(run: Run, judgments: Judgments) -> float:
 def _corpora(run: Run) -> frozenset[str]:
     """The digests of the corpora that were searched, as the run's record says; empty where nothing says so."""
     recorded = Recorded(run.source, run).provenance.data.get("indexes", ()) if run.source else ()
-    return frozenset(_contents(recorded if isinstance(recorded, list) else ()))
-
-
-def _contents(indexes: Iterable) -> Iterable[str]:
-    for index in indexes:
-        if content := part(index, "corpus").get("content"):
-            yield str(content)
+    contents = (part(index, "corpus").get("content") for index in (recorded if isinstance(recorded, list) else ()))
+    return frozenset(map(str, filter(None, contents)))

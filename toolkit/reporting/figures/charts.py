@@ -21,7 +21,8 @@ class Rows:
     """Rows of a chart, numbers with five digits for a small page; Altair copies lists at every step, and takes these as is."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]):
-        self.values = [{name: _rounded(value) for name, value in row.items()} for row in rows]
+        rounded = lambda value: float(f"{value:.5g}") if isinstance(value, float) else value  # noqa: E731
+        self.values = [{name: rounded(value) for name, value in row.items()} for row in rows]
 
     def __str__(self) -> str:
         """What Altair names them by: equal rows are in a specification once."""
@@ -72,10 +73,6 @@ def _channel(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return getattr(alt, f"{kind}Value" if "value" in value else kind)(**value)
     return value
-
-
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,8 @@ def _cells_em(cells: Sequence[Cell]) -> float:
 
 
 def _cell_em(cell: Cell) -> float:
-    plain = em(cell.text) if cell.value is None else number_em(cell.text)
+    # the minus of a number is that of formulas
+    plain = em(cell.text if cell.value is None else cell.text.replace("-", "−"))
     return plain * (BOLD if BEST in cell.mark.split() else 1)
 
 
@@ -327,11 +328,6 @@ def _sentence(text: str) -> str:
 def em(text: str) -> float:
     """The width of a line in em, of the upright font."""
     return sum(_EM.get(glyph) or _EM.get(unicodedata.normalize("NFD", glyph)[0], _WIDEST) for glyph in text)
-
-
-def number_em(text: str) -> float:
-    """The same of a number, whose minus is that of formulas."""
-    return em(text.replace("-", "−"))
 
 
 def chunks(text: str, longest: int = LONGEST) -> list[str]:

@@ -193,7 +193,11 @@ def references(model: ReportModel) -> Table:
     """What other orders of each run's own lists would score: the scale on which its numbers are to be read."""
     group = model.overall
     columns = model.columns(group)
-    blocks = [Block(facts.name, _reference_rows(facts, group, columns)) for facts in model.runs if facts.references]
+    blocks = []
+    for facts in model.runs:
+        orders = {"its own": facts.scores, **facts.references} if facts.references else {}
+        rows = tuple(_row(name, scores, group, columns) for name, scores in orders.items())
+        blocks += [Block(facts.name, rows)] if rows else []
     low, high = INTERVAL
     caption = (
         "Each run's own lists of the original mode in other orders: blind to instructions, at random (with the bounds between "
@@ -202,11 +206,6 @@ def references(model: ReportModel) -> Table:
     title = f"{model.name}: references"
     head_row = (Head("", "order", False), *heads(columns, model))
     return Table(f"{model.name}.references", title, caption, head_row, tuple(blocks), warning(model), "references")
-
-
-def _reference_rows(facts: RunFacts, group: str, columns: Sequence[tuple[str, str]]) -> tuple[tuple[Cell, ...], ...]:
-    orders = {"its own": facts.scores, **facts.references}
-    return tuple(_row(name, rows, group, columns) for name, rows in orders.items())
 
 
 def _row(name: str, rows: Iterable, group: str, columns: Sequence[tuple[str, str]]) -> tuple[Cell, ...]:
