@@ -75,11 +75,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Gate:
-    """A comparison and its verdict.
-
-    checks  those that decide, then the others
-    notes   the shares in common, and what must be known before a number is trusted
-    """
+    """A comparison and its verdict: checks, those that decide first, and notes of what to know before a number is trusted."""
 
     baseline: str
     run: str
@@ -190,10 +186,7 @@ def decide(
     *,
     groups: bool = False,
 ) -> list[Check]:
-    """The checks: those that decide, the average first, then the others.
-
-    numbers  as of `numbers_of`
-    """
+    """The checks of `numbers_of`: those that decide, the average first, then the others."""
     if not numbers:
         raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
     overall = next(reversed(numbers))[0]

@@ -6,8 +6,6 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from toolkit import metrics as tandem
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
@@ -15,7 +13,6 @@ from toolkit.core.modes import guess_group
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
-from toolkit.core.tables.columns import to_arrow
 from toolkit.datasets import resolve_topics
 from toolkit.evaluation.comparison.comparison import (
     USUAL,
@@ -294,10 +291,8 @@ def _ranks(run: Run, query_ids: Sequence[str]) -> dict[str, dict[str, int]]:
 
 def _highest_labels(part: Part, query_id: str) -> dict[str, int]:
     """document -> its label, the highest where there are several perspectives."""
-    rows = np.flatnonzero(part.qrels.queries == part.qrels.query_ids.index(query_id))
-    rows = rows[np.argsort(part.qrels.relevance[rows], kind="stable")]
-    doc_ids = part.qrels.doc_ids.take(to_arrow(part.qrels.docs[rows])).to_pylist()
-    return dict(zip(doc_ids, part.qrels.relevance[rows].tolist(), strict=True))
+    rows = sorted(part.qrels.select([query_id]), key=lambda row: row.relevance)
+    return {row.doc_id: row.relevance for row in rows}
 
 
 def _by_weight(place: Place) -> tuple:

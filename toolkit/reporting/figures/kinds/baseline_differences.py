@@ -16,8 +16,19 @@ from toolkit.evaluation.scores.core_queries import core_queries
 from toolkit.evaluation.scores.judgments import Part
 from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
 from toolkit.reporting.figures.columns import argued, best_runs, shown_column
-from toolkit.reporting.figures.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown, signed_axis
-from toolkit.reporting.figures.theme import GREY, focused, run_labels, run_looks, signals
+from toolkit.reporting.figures.theme import (
+    GREY,
+    ROWS,
+    focused,
+    groups_shown,
+    named_groups,
+    panel_row,
+    run_labels,
+    run_looks,
+    runs_shown,
+    signals,
+    signed_axis,
+)
 from toolkit.reporting.report.differences import differences
 from toolkit.reporting.report.model import Key, ReportModel, leading, query_values
 
@@ -118,7 +129,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
 
 TIPS = (("_difference", "difference", "+.3f"), ("_low", "95 % from", "+.3f"), ("_high", "to", "+.3f"), ("p", "p", ".2g"))
 
-DIFFERENCES = plot("differences", applies, draw, drawn, most=MOST)
+DIFFERENCES = plot("differences", applies, draw, drawn, most=ROWS)
 
 
 class Core(NamedTuple):

@@ -11,9 +11,8 @@ from toolkit.evaluation.comparison.references import BLIND
 from toolkit.files.provenance import part
 from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
 from toolkit.reporting.figures.columns import Column, following, keys, relevance, shown_column
-from toolkit.reporting.figures.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown
 from toolkit.reporting.figures.intervals import interval
-from toolkit.reporting.figures.theme import GREY, focused, run_looks
+from toolkit.reporting.figures.theme import GREY, ROWS, focused, groups_shown, named_groups, panel_row, run_looks, runs_shown
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, leading
 
 PLACEBO = "placebo"
@@ -141,7 +140,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
 
 TIPS = {"value": "value", "control value": "its value"}
 
-CONTROLS = plot("controls", applies, draw, drawn, most=MOST)
+CONTROLS = plot("controls", applies, draw, drawn, most=ROWS)
 
 
 def _families(model: ReportModel) -> list[list[RunFacts]]:

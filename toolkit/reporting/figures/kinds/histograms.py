@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolkit.core.modes import Modes, join_mode
+from toolkit.core.modes import Modes
 from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
 from toolkit.core.tables.columns import lookup, to_arrow
@@ -61,15 +61,8 @@ def _places(own: Run, found: Pairs, rows: np.ndarray) -> np.ndarray:
     """The code of a query of the run times the number of documents, plus the document's, of these pairs in every mode."""
     code_of = {query_id: code for code, query_id in enumerate(own.query_ids)}
     docs = lookup(to_arrow(found.doc_ids), own.doc_ids)
-    places = []
-    for role in ROLES:
-        names = [
-            join_mode(*both) for both in zip(found.query_ids, (mode_ranks[role] for mode_ranks in found.modes), strict=True)
-        ]
-        queries = np.array([code_of.get(name, -1) for name in names], np.int64)[found.queries]
-        known = rows & (queries >= 0) & (docs >= 0)
-        places.append(queries[known] * len(own.doc_ids) + docs[known])
-    return np.concatenate(places)
+    queries = np.array([code_of.get(name, -1) for name in found.all_ids], np.int64).reshape(len(ROLES), -1)[:, found.queries]
+    return (queries * len(own.doc_ids) + docs)[rows & (queries >= 0) & (docs >= 0)]
 
 
 def drawn(model: ReportModel) -> Drawn:

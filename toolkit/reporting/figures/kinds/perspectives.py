@@ -11,10 +11,10 @@ import numpy as np
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
+from toolkit.evaluation.analyses.coverage import first_ranks
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.evaluation.scores.stance import CUTOFF, FORMS, Tally, contested_questions, tally
-from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives
-from toolkit.metrics.families.join import positions
+from toolkit.evaluation.scores.subtopics import has_subtopics, named_perspectives, perspectives
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.theme import (
     INK,
@@ -43,14 +43,9 @@ def has_perspectives(model: ReportModel) -> bool:
 
 def found_by(run: Run, qrels: Qrels) -> tuple[np.ndarray, np.ndarray]:
     """(queries, DEPTH) how many of a question's perspectives the top k hold, k from 1; and (queries,) how many it has."""
-    found = positions(run, qrels)
-    width = len(qrels.iterations)
-    named, codes = np.unique(found.queries * width + found.subtopics, return_inverse=True)
-    held = (found.relevance > 0) & ~found.missing & (found.ranks <= DEPTH)
-    first = np.full(len(named), DEPTH + 1)
-    np.minimum.at(first, codes[held], found.ranks[held])
+    first = np.minimum(first_ranks(run, qrels, DEPTH), DEPTH + 1).astype(np.int64)
     at = np.zeros((len(qrels.query_ids), DEPTH + 2), np.int64)
-    np.add.at(at, (named // width, first), 1)
+    np.add.at(at, (named_perspectives(qrels)[0], first), 1)
     return at[:, 1:-1].cumsum(axis=1), at.sum(axis=1)
 
 
