@@ -30,11 +30,6 @@ def columns(model: ReportModel) -> list[Column]:
     return [column for column in found if is_ranked(*column, model.judgments.modes) and by_query(model, column)]
 
 
-def applies(model: ReportModel) -> bool:
-    """One such measure is enough."""
-    return bool(columns(model))
-
-
 def drawn(model: ReportModel) -> Drawn:
     """The value of each run and the bounds of its interval."""
     rows = []
@@ -79,7 +74,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     return alt.concat(*panels, columns=ACROSS, align="each", usermeta=NAMES_ONCE)
 
 
-INTERVALS = plot("intervals", applies, draw, drawn)
+INTERVALS = plot("intervals", lambda model: bool(columns(model)), draw, drawn)
 
 
 def reworded(model: ReportModel) -> ReportModel | None:
@@ -101,11 +96,6 @@ def paraphrased_runs(model: ReportModel) -> Iterator[tuple[RunFacts, RunFacts]]:
         alone = [other for other in model.runs if other.called == facts.called] == [facts]
         if named or (alone and len(alike) == 1):
             yield facts, (named or alike)[0]
-
-
-def _paraphrased(model: ReportModel) -> bool:
-    """A run of instructions and one of their paraphrases, with the measures that compare them."""
-    return bool(drawn_paraphrases(model).rows)
 
 
 def drawn_paraphrases(model: ReportModel) -> Drawn:
@@ -148,4 +138,4 @@ def draw_paraphrases(model: ReportModel) -> alt.TopLevelMixin:
     return alt.layer(intervals, *ends, dots, width=420, height=alt.Step(40))
 
 
-PARAPHRASES = plot("paraphrases", _paraphrased, draw_paraphrases, drawn_paraphrases)
+PARAPHRASES = plot("paraphrases", lambda model: bool(drawn_paraphrases(model).rows), draw_paraphrases, drawn_paraphrases)

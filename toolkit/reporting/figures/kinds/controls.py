@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolkit.core.modes import INSTRUCTED, REVERSED
 from toolkit.core.system.lazy_names import alt
@@ -19,15 +19,6 @@ PLACEBO = "placebo"
 FEWEST = 3  # runs of one system that were sent different things, for a figure of templates
 # a checkpoint is known by its revision, its weights are named by newer records alone
 APART = ("instruction", "usage", "requests", "queries cut", "device", "weights")
-
-
-class Control(NamedTuple):
-    """What a run is read against: the value of its placebo run with its interval, or of its blind reference without."""
-
-    kind: str
-    value: float
-    low: float | None = None
-    high: float | None = None
 
 
 def applies(model: ReportModel) -> bool:
@@ -67,15 +58,17 @@ def _without(value: Any, names: Container[str]) -> Any:
     return [_without(each, names) for each in value] if isinstance(value, list) else value
 
 
-def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> Control | None:
-    """What a number of a run in a group is read against; None where nothing is known."""
+def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> tuple | None:
+    """What a number of a run in a group is read against: the value of its placebo run and its interval, or of its blind
+    reference, behind which of the two it is; None where nothing is known.
+    """
     if other := placebo_run(model, facts):
         value = other.value(*column, group)
         selected = [key for key in keys(model, group, column) if key in other.values]
         if value is not None and selected:
-            return Control(PLACEBO, value, *(interval(other, model.judgments, selected) or ()))
+            return PLACEBO, value, *(interval(other, model.judgments, selected) or ("", ""))
     blind = facts.reference(BLIND, Key(group, *column))
-    return None if blind is None else Control(BLIND, blind)
+    return None if blind is None else (BLIND, blind, "", "")
 
 
 def drawn(model: ReportModel) -> Drawn:
@@ -87,8 +80,7 @@ def drawn(model: ReportModel) -> Drawn:
             for group in groups_shown(model):
                 value, beside = known[name].value(*column, group), control(model, known[name], column, group)
                 if beside and value is not None:
-                    ends = ("" if end is None else end for end in beside[2:])
-                    rows.append((*column, name, group, value, *beside[:2], *ends))
+                    rows.append((*column, name, group, value, *beside))
     named = ("measure", "mode", "run", "group", "value", "control", "control's value", "low", "high")
     return Drawn(named, tuple(rows))
 

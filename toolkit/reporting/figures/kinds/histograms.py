@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ from toolkit.core.modes import Modes
 from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
 from toolkit.core.tables.columns import lookup, to_arrow
-from toolkit.evaluation.scores.judgments import Part
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics.families.pairs import ROLES, Pairs
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
@@ -38,15 +37,10 @@ def applies(model: ReportModel) -> bool:
     return len(model.judgments.modes) > 1
 
 
-def lines_of(run: Run, of_groups: Sequence[tuple[Part, Pairs]], modes: Modes) -> Lines:
-    """All lines for judged queries. Gold documents are relevant in the base mode and in the changed one, negatives in the base
-    mode alone, whatever the mode of the line.
+def lines_of(own: Run, found: Pairs, modes: Modes) -> Lines:
+    """All lines for judged queries of a group. Gold documents are relevant in the base mode and in the changed one, negatives
+    in the base mode alone, whatever the mode of the line.
     """
-    parts = [_lines(own_queries(run, part), found, modes) for part, found in of_groups]
-    return Lines(*map(np.concatenate, zip(*parts, strict=True)))
-
-
-def _lines(own: Run, found: Pairs, modes: Modes) -> Lines:
     width = len(own.doc_ids)
     lines = own.queries.astype(np.int64) * width + own.docs
     kinds = np.full(len(own), KINDS.index(OTHERS))
@@ -69,8 +63,9 @@ def drawn(model: ReportModel) -> Drawn:
     """Of each run, mode and kind the documents whose score is in each bin; the bins of a run are the same in all modes."""
     rows: list[tuple] = []
     for facts in model.runs:
-        lines = lines_of(facts.run, followed(model)[facts.name], model.judgments.modes)
-        rows += _counted(facts.name, lines, model)
+        of_groups = followed(model)[facts.name]
+        lines = [lines_of(own_queries(facts.run, part), found, model.judgments.modes) for part, found in of_groups]
+        rows += _counted(facts.name, Lines(*map(np.concatenate, zip(*lines, strict=True))), model)
     return Drawn(("run", "mode", "kind", "from score", "to score", "documents", "share"), tuple(rows))
 
 

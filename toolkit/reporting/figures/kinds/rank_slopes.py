@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,14 +31,6 @@ LABELLED = 12  # runs with a label that shows at once
 PANELS, LINES = 4, 60  # of the figure query by query
 HEIGHT, WIDTH, SMALL = 300, 230, 185  # pixels
 TICKS = [each * 10**power for power in range(5) for each in (1, 1.5, 2, 3, 4, 5, 7) if each * 10**power != 1.5]
-
-
-class RankMean(NamedTuple):
-    """The geometric mean rank of one kind of documents in one mode; a missing one has the rank behind the end of its list."""
-
-    rank: float
-    documents: int
-    missing: int
 
 
 def applies(model: ReportModel) -> bool:
@@ -72,10 +63,11 @@ def rows_of(model: ReportModel, found: Pairs, kind: str) -> np.ndarray:
     return (found.gold if kind == GOLD else ~found.gold) & judged[found.queries]
 
 
-def means(model: ReportModel, name: str) -> Iterator[tuple[str, str, str, RankMean]]:
-    """Of a run: group, kind, mode and the mean, group by group and, of several, their average.
+def means(model: ReportModel, name: str) -> Iterator[tuple[str, str, str, float, int, int]]:
+    """Of a run, group by group and, of several, their average: group, kind, mode, rank, documents, how many are in no list.
 
-    Over the documents of each query, over queries, and over groups: each is a plain mean of logarithms.
+    The rank is a geometric mean, over the documents of each query, over queries, and over groups: each is a plain mean of
+    logarithms. A missing document has the rank behind the end of its list.
     """
     for kind in KINDS:
         of_groups: list[tuple[str, np.ndarray, int, np.ndarray]] = []  # group, means of logarithms, documents, missing ones
@@ -89,14 +81,12 @@ def means(model: ReportModel, name: str) -> Iterator[tuple[str, str, str, RankMe
             of_groups.append((AVERAGE, np.mean(logs, axis=0), sum(documents), sum(missing)))
         for group, logs, documents, missing in of_groups:
             for mode, rank, lacking in zip(mode_names(model), np.exp(logs).tolist(), missing.tolist(), strict=True):
-                yield group, kind, mode, RankMean(rank, documents, lacking)
+                yield group, kind, mode, rank, documents, lacking
 
 
 def drawn(model: ReportModel) -> Drawn:
     """The mean rank of each run by group, kind of documents and mode, and how many documents it is over."""
-    rows = (
-        (facts.name, group, kind, mode, *mean) for facts in model.runs for group, kind, mode, mean in means(model, facts.name)
-    )
+    rows = ((facts.name, *mean) for facts in model.runs for mean in means(model, facts.name))
     return Drawn(("run", "group", "kind", "mode", "rank", "documents", "missing"), tuple(rows))
 
 
