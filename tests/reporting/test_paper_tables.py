@@ -15,20 +15,19 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import TableStyle
 from toolkit.reporting.report.collect import collect
 from toolkit.reporting.report.make_report import report, to_csv, to_markdown, to_text
-from toolkit.reporting.tables.latex_output import COLUMN, PAGE, layout, to_latex
-from toolkit.reporting.tables.latex_widths import em, lines
+from toolkit.reporting.tables.latex_output import COLUMN, PAGE, em, layout, lines, to_latex
 from toolkit.reporting.tables.text_table import (
     BEST,
     DAGGER,
     OF_KIND,
     WORSE,
     Block,
+    Cell,
     Head,
     Table,
     score,
     styled,
     transposed,
-    words,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +42,7 @@ def made_up(systems=3, measures=("RR", "nDCG@10"), name="a & b"):
     rows = []
     for system in range(systems):
         cells = [score((system * 7 + place) % 10 / 10 + 0.0123) for place in range(len(heads) - 2)]
-        rows.append((words(f"{name} {system + 1}"), *cells, score(-system / 8)))
+        rows.append((Cell(f"{name} {system + 1}"), *cells, score(-system / 8)))
     first = list(rows[0])
     first[1], first[2] = score(0.98765, f"{BEST} {DAGGER}"), score(0.5, f"{OF_KIND} {WORSE}")
     blocks = (Block("sparse & such", (tuple(first),)), Block("dense", tuple(rows[1:])))
@@ -234,7 +233,7 @@ SYSTEMS = (
 def replace_names(table, names):
     """The table with rows of these names, its own in turn."""
     rows = itertools.cycle([row for block in table.blocks for row in block.rows])
-    renamed = tuple((words(name), *next(rows)[1:]) for name in names)
+    renamed = tuple((Cell(name), *next(rows)[1:]) for name in names)
     return Table(**{**vars(table), "blocks": (Block("", renamed),)})
 
 

@@ -24,7 +24,7 @@ from toolkit.metrics.families.paired import VARIANTS, wise_of_ranks
 from toolkit.reporting.figures import PLOTS, intervals
 from toolkit.reporting.figures.drawing import caption, to_spec
 from toolkit.reporting.figures.kinds import surface
-from toolkit.reporting.figures.kinds.radar import stages
+from toolkit.reporting.figures.kinds.group_values import stages
 from toolkit.reporting.figures.kinds.size import family
 from toolkit.reporting.figures.theme import MOST, ticks
 from toolkit.reporting.report.collect import collect

@@ -34,7 +34,7 @@ def coverage(runs: Sequence[Run], judgments: Judgments, *, depth: int = DEPTH, b
     rows: list[Score] = []
     for part in judgments.parts:
         check_perspectives(part.qrels)
-        firsts = [_first_ranks(run, part.qrels, depth) for run in runs]
+        firsts = [first_ranks(run, part.qrels, depth) for run in runs]
         for name, first in zip(names, firsts, strict=True):
             rows += _rows(name, part.group, part.qrels, prefixes(first, part.qrels), depth, by_query)
         if len(runs) > 1:
@@ -78,7 +78,7 @@ def check_perspectives(qrels: Qrels) -> None:
         raise ToolkitError(message, "`tandem judge` writes qrels with them")
 
 
-def _first_ranks(run: Run, qrels: Qrels, depth: int) -> np.ndarray:
+def first_ranks(run: Run, qrels: Qrels, depth: int) -> np.ndarray:
     """(m,) float64, parallel to `named_perspectives`: the best rank of a document that holds it; infinite where none does."""
     located, pairs, width = positions(run, qrels), named_perspectives(qrels), len(qrels.iterations)
     held = (located.relevance > 0) & ~located.missing & (located.ranks <= depth)

@@ -32,10 +32,7 @@ Items = Mapping[str, frozenset[str]]  # what they are -> their ids
 
 
 class Share(NamedTuple):
-    """How much of what is scored a model had a part in: `count` of the `total` items of a kind.
-
-    role  what it did: written, filtered or judged
-    """
+    """How much of what is scored a model wrote, filtered or judged (its role): `count` of the `total` items of a kind."""
 
     role: str
     by: str
@@ -106,10 +103,7 @@ def shares_of(judgments: Judgments) -> list[Share]:
 
 
 def relation(system: Lineage, model: Lineage, family: str = "") -> str:
-    """How close a model is to a system, one of `RELATIONS`; empty where nothing is known that they share.
-
-    family  of the model as its provenance says, where its name says nothing
-    """
+    """How close a model (of a family, where its name says none) is to a system: one of `RELATIONS`, or empty."""
     names, bases = (set(map(_plain, each)) for each in (system.names, system.bases))
     models, behind = (set(map(_plain, each)) for each in (model.names, model.bases))
     if names & models:

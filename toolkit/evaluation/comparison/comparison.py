@@ -146,12 +146,7 @@ def _moved(group: str, columns: Mapping[Key, PairedValues]) -> Iterator[Moved]:
 
 
 class Family(NamedTuple):
-    """The numbers that are corrected together.
-
-    numbers  the primary ones
-    runs     that are compared with the first
-    group    whose row has the marks: `average`, or the only group
-    """
+    """The numbers that are corrected together, over how many runs, and the group whose row has the marks."""
 
     numbers: tuple[Number, ...]
     runs: int
@@ -170,10 +165,7 @@ class Family(NamedTuple):
 def corrected(
     of_runs: Sequence[Sequence[Change]], judgments: Judgments, primary: Sequence[str] = ()
 ) -> tuple[list[list[Change]], Family]:
-    """The changes of several runs from one, with `holm` where a number is primary, and over what it corrects.
-
-    primary  see `primary_numbers`
-    """
+    """The changes of several runs from one, with `holm` where a number is primary (see `primary_numbers`), and over what."""
     overall = [[change for change in changes if change.group == overall_group(changes)] for changes in of_runs]
     numbers = dict.fromkeys((change.measure, change.mode) for changes in overall for change in changes)
     chosen = primary_numbers(list(numbers), judgments.modes, primary) if numbers else []
@@ -212,10 +204,7 @@ def testing_notes(changes: Iterable[Change], family: Family, testing: Testing, n
 
 @dataclass(frozen=True)
 class Baseline:
-    """Which run the others are compared with, by its tag or its file, and how they are tested.
-
-    others  further baselines, whose comparisons are corrected together with these
-    """
+    """Which run the others are compared with, by its tag or file, and how; others  more baselines, corrected with these"""
 
     run: str
     testing: Testing = USUAL

@@ -33,10 +33,7 @@ def run_notes(
     missing: str,
     found: Mapping[str, Findings] | None = None,
 ) -> list[str]:
-    """A line of denominators for each run, and warnings about it or about them together.
-
-    found  of each run, where it is known (`run_findings`)
-    """
+    """A line of denominators for each run, and warnings about it or about them together; found  as of `run_findings`"""
     found = run_findings(runs, judgments) if found is None else found
     qrels = judgments.qrels
     notes = []

@@ -200,11 +200,7 @@ def _summary(rows: Sequence[Beside]) -> list[str]:
 def p_values(
     judgments: Judgments, runs: Callable[[str], Run], tests: Mapping[str, str]
 ) -> Callable[[str, str, str, str, str], float]:
-    """`p_of(first, second, measure, group, mode)` by a paper's own tests.
-
-    runs   name -> its run
-    tests  measure -> one of `comparison.TESTS`
-    """
+    """`p_of(first, second, measure, group, mode)` of runs by name; tests  measure -> the paper's, one of `comparison.TESTS`"""
 
     @functools.cache
     def changes(first: str, second: str, measure: str) -> dict[tuple[str, str], float]:

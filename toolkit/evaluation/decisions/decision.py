@@ -10,7 +10,7 @@ same ids, a difference says nothing of the change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,11 +75,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Gate:
-    """A comparison and its verdict.
-
-    checks  those that decide, then the others
-    notes   the shares in common, and what must be known before a number is trusted
-    """
+    """A comparison and its verdict: checks, those that decide first, and notes of what to know before a number is trusted."""
 
     baseline: str
     run: str
@@ -190,10 +186,7 @@ def decide(
     *,
     groups: bool = False,
 ) -> list[Check]:
-    """The checks: those that decide, the average first, then the others.
-
-    numbers  as of `numbers_of`
-    """
+    """The checks of `numbers_of`: those that decide, the average first, then the others."""
     if not numbers:
         raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
     overall = next(reversed(numbers))[0]
@@ -294,10 +287,5 @@ def _judged_share(run: Run, judgments: Judgments) -> float:
 def _corpora(run: Run) -> frozenset[str]:
     """The digests of the corpora that were searched, as the run's record says; empty where nothing says so."""
     recorded = Recorded(run.source, run).provenance.data.get("indexes", ()) if run.source else ()
-    return frozenset(_contents(recorded if isinstance(recorded, list) else ()))
-
-
-def _contents(indexes: Iterable) -> Iterable[str]:
-    for index in indexes:
-        if content := part(index, "corpus").get("content"):
-            yield str(content)
+    contents = (part(index, "corpus").get("content") for index in (recorded if isinstance(recorded, list) else ()))
+    return frozenset(map(str, filter(None, contents)))

@@ -15,17 +15,11 @@ from toolkit.evaluation.scores.score_table import number
 from toolkit.metrics.inference import FEW, LEVEL, SAME
 
 COLUMNS = (
-    Column("verdict", label=True),
-    Column("group", label=True),
-    Column("measure", label=True),
-    Column("mode", label=True),
-    Column("baseline", priority=1),
-    Column("run", priority=1),
+    *(Column(name, label=True) for name in ("verdict", "group", "measure", "mode")),
+    *(Column(name, priority=1) for name in ("baseline", "run")),
     Column("difference"),
-    Column("low", above="interval"),
-    Column("high", above="interval"),
-    Column("core queries"),
-    Column("needed"),
+    *(Column(name, above="interval") for name in ("low", "high")),
+    *map(Column, ("core queries", "needed")),
 )
 
 
@@ -108,20 +102,16 @@ def to_junit(gate: Gate, *, strict: bool = False) -> bytes:
     open_ones = sum(check.verdict in (UNDECIDED, FEW) for check in gate.deciding)
     counts = {"failures": fails + open_ones * strict, "skipped": 0 if strict else open_ones}
     root = ElementTree.Element("testsuites")
-    name = _text(f"tandem gate {gate.baseline} {gate.run}")
+    # visible: what XML can hold
+    name = visible(f"tandem gate {gate.baseline} {gate.run}")
     suite = ElementTree.SubElement(root, "testsuite", name=name, tests=str(len(gate.deciding)), errors="0")
     for key, count in counts.items():
         suite.set(key, str(count))
     for check in gate.deciding:
-        case = ElementTree.SubElement(suite, "testcase", classname=_text(check.group), name=_text(check.name))
+        case = ElementTree.SubElement(suite, "testcase", classname=visible(check.group), name=visible(check.name))
         if check.verdict not in (PASS, SAME):
             kind = "failure" if strict or check.verdict == FAIL else "skipped"
-            ElementTree.SubElement(case, kind, message=_text(describe(check)))
-    ElementTree.SubElement(suite, "system-out").text = _text("\n".join([summary(gate, strict=strict), *gate.notes]))
+            ElementTree.SubElement(case, kind, message=visible(describe(check)))
+    ElementTree.SubElement(suite, "system-out").text = visible("\n".join([summary(gate, strict=strict), *gate.notes]))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
-
-
-def _text(text: str) -> str:
-    """What XML can hold."""
-    return visible(text)

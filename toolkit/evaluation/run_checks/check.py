@@ -42,11 +42,7 @@ def verify_run(path: str | Path, benchmark: str = "") -> list[Problem]:
 
 
 def against_record(path: str | Path, data: bytes, run: Run | None) -> list[Problem]:
-    """Where a run differs from the record beside it; nothing where there is none.
-
-    data  its bytes, decompressed
-    run   the same, parsed; None where it cannot be
-    """
+    """Where a run, as bytes (decompressed) and parsed where it can be, differs from the record beside it, if there is one."""
     try:
         record = read_record(path)
     except ToolkitError as error:

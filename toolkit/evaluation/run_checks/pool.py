@@ -85,10 +85,7 @@ def reached(run: Run, qrels: Qrels) -> Reached:
 
 
 class Pool(Step):
-    """One run of several, see `pool`.
-
-    qrels  judgments that the pool is compared with, see `reached`
-    """
+    """One run of several, see `pool`; qrels  judgments that it is compared with, see `reached`"""
 
     name = tag = "pool"
 

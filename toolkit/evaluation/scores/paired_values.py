@@ -21,11 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class PairedValues:
-    """One measure in one mode of one group: both runs' values of the same queries.
-
-    cores     (n,) int64, which core query each is of
-    core_ids  what they are called
-    """
+    """One measure in one mode of one group: both runs' values of the same queries; cores  (n,) int64, codes in `core_ids`"""
 
     query_ids: tuple[str, ...]
     a: np.ndarray

@@ -1,30 +1,43 @@
-"""From what a user names to the comparisons of each run with the first."""
+"""From what a user names to the comparisons of each run with the first, and the queries that moved most."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolkit import metrics as tandem
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
+from toolkit.core.modes import guess_group
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change
-from toolkit.core.tables.aligned_table import Table
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets import resolve_topics
-from toolkit.evaluation.comparison.comparison import USUAL, Comparison, Family, Testing, compare, corrected, testing_notes
+from toolkit.evaluation.comparison.comparison import (
+    USUAL,
+    Comparison,
+    Family,
+    Moved,
+    Testing,
+    compare,
+    corrected,
+    testing_notes,
+)
 from toolkit.evaluation.comparison.notes import run_notes
 from toolkit.evaluation.scores.evaluation import Evaluation, benchmark_of, prepare, to_depth
-from toolkit.evaluation.scores.judgments import Judgments
+from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.evaluation.scores.run_inputs import Source, as_sources, load_each
+from toolkit.evaluation.scores.score_table import is_share
 from toolkit.files.provenance import NamedRun, Recorded, run_names
 from toolkit.reporting.diff.diff_output import Pair
 from toolkit.reporting.diff.diff_page import render
-from toolkit.reporting.diff.moved_queries import lay_out, most_moved
 from toolkit.reporting.diff.rankings import identical, likeness
 from toolkit.reporting.pages import Frame, browse, finder, languages_of
 from toolkit.retrieval.texts import texts_from
+
+TOP = 10  # a document that nobody judged is shown where it enters or leaves these ranks
+SHOWN = 8  # documents of one query
 
 
 @dataclass(frozen=True)
@@ -84,29 +97,20 @@ def _has_benchmark(runs: Sequence[Any]) -> bool:
 def diff(
     runs: Sequence[Any] | Mapping[str, Any] | Given,
     *,
-    benchmark: str | None = None,
-    qrels: Any = None,
-    modes: Mapping[str, str] | None = None,
     measures: str | Sequence[str] | None = None,
-    depth: int | None = None,
-    ids: str = "tandem",
-    unjudged: str = "refuse",
     missing: str = "worst",
     testing: Testing = USUAL,
     top: int = 5,
     by: str | None = None,
+    **judging: Any,
 ) -> list[Pair]:
-    """Compare each run with the first, in the order given.
+    """Compare each run with the first, in the order given; measures and missing  as in `toolkit.evaluation`
 
-    runs       as for `load`, with `benchmark`, `qrels`, `modes`, `depth`, `ids` and `unjudged`, or what it returned; without
-               judgments, rankings alone are compared
-    measures   as in `toolkit.evaluation`
-    top, by    how many queries that moved most are shown, by which measure
-    missing      as in `toolkit.evaluation`
-    testing      how differences are tested; Holm's correction is over all runs that are compared with the first
+    runs     as for `load`, with its arguments in `judging`, or what it returned; without judgments, rankings alone are compared
+    testing  how differences are tested; Holm's correction is over all runs that are compared with the first
+    top, by  how many queries that moved most are shown, by which measure
     """
-    judging = {"benchmark": benchmark, "qrels": qrels, "modes": modes, "measures": measures}
-    given = runs if isinstance(runs, Given) else load(runs, **judging, depth=depth, ids=ids, unjudged=unjudged)
+    given = runs if isinstance(runs, Given) else load(runs, measures=measures, **judging)
     if given.evaluation:
         given.measures(measures)  # refuses what is no measure, also where nothing is to be computed
     others = zip(given.runs[1:], given.names[1:], strict=True)
@@ -179,7 +183,7 @@ def _moved(comparison: Comparison, a: Run, b: Run, judgments: Judgments, top: in
     if measure and all(change.measure != measure for change in comparison.changes):
         raise ToolkitError(f"{measure} was not compared", "name it with -m too")
     rows = most_moved(comparison, top, measure)
-    return [lay_out(rows, a, b, judgments)] if rows else []
+    return [moved_table(rows, a, b, judgments)] if rows else []
 
 
 def page(
@@ -228,3 +232,91 @@ def page(
 def _title(names: Sequence[str]) -> str:
     first, *others = names
     return f"{first} \u2192 {others[0]}" if len(others) == 1 else f"{len(others)} runs compared with {first}"
+
+
+class Place(NamedTuple):
+    """A document's rank in both runs, from 1; None where it is missing. label: of the judgments, None where there is none."""
+
+    query_id: str
+    doc_id: str
+    label: int | None
+    a: int | None
+    b: int | None
+
+
+def most_moved(comparison: Comparison, top: int, measure: str | None = None) -> list[Moved]:
+    """The `top` queries whose value of a measure differs most; the first measure of the comparison where none is named."""
+    measure = measure or (comparison.changes[0].measure if comparison.changes else "")
+    rows = [row for row in comparison.moved if row.measure == measure]
+    return sorted(rows, key=lambda row: (-abs(row.b - row.a), row.group, row.query_id, row.mode))[:top]
+
+
+def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
+    """The judged documents of a moved query that changed place, then others that came into the top ranks or left them.
+
+    A query that stands for several (a core query, or all modes of one) brings all of its own.
+    """
+    part = next(part for part in judgments.parts if part.group == moved.group)
+    query_ids = _own_ids(moved, part)
+    ranks_a, ranks_b = _ranks(a, query_ids), _ranks(b, query_ids)
+    rows = []
+    for query_id in query_ids:
+        first, second = ranks_a.get(query_id, {}), ranks_b.get(query_id, {})
+        labels = _highest_labels(part, query_id)
+        for doc_id in sorted({*first, *second}):
+            place = Place(query_id, doc_id, labels.get(doc_id), first.get(doc_id), second.get(doc_id))
+            inside = [rank is not None and rank <= TOP for rank in (place.a, place.b)]
+            if place.a != place.b and (place.label is not None or inside[0] != inside[1]):
+                rows.append(place)
+    return sorted(rows, key=_by_weight)[:SHOWN]
+
+
+def _own_ids(moved: Moved, part: Part) -> list[str]:
+    """The judged ids, with their modes, that a value is about."""
+    fitting, modes = [], registry.modes_of(part.qrels)
+    for query_id in part.qrels.query_ids:
+        base, mode = modes.split(query_id)
+        core = guess_group(base) if part.cores is None else part.cores.get(base)
+        if moved.query_id in (base, core) and moved.mode in (mode, "paired"):
+            fitting.append(query_id)
+    return fitting
+
+
+def _ranks(run: Run, query_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    return {
+        query_id: {doc.doc_id: rank for rank, doc in enumerate(ranking, 1)}
+        for query_id, ranking in run.select(query_ids).rankings()
+    }
+
+
+def _highest_labels(part: Part, query_id: str) -> dict[str, int]:
+    """document -> its label, the highest where there are several perspectives."""
+    rows = sorted(part.qrels.select([query_id]), key=lambda row: row.relevance)
+    return {row.doc_id: row.relevance for row in rows}
+
+
+def _by_weight(place: Place) -> tuple:
+    """Relevant documents first, then judged ones, then those nearest to the top."""
+    best = min(rank for rank in (place.a, place.b) if rank is not None)
+    return (-(place.label if place.label is not None else -1), best, place.query_id, place.doc_id)
+
+
+def moved_table(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> Table:
+    """A row for each query, with its values, and below it the documents, with their ranks."""
+    cells: list[tuple[Cell, ...]] = []
+    below = set()
+    for row in rows:
+        mode = "" if row.mode in ("", "paired") else f" ({row.mode})"
+        share = is_share(row.measure)
+        cells.append((f"{row.query_id}{mode}", row.measure, "", Number(row.a, share), Number(row.b, share)))
+        for place in places(row, a, b, judgments):
+            below.add(len(cells))
+            mode = judgments.known_modes.split(place.query_id)[1]
+            where = place.query_id if place.query_id != row.query_id and not mode else mode
+            label = "unjudged" if place.label is None else str(place.label)
+            cells.append((where, place.doc_id, label, *("-" if rank is None else rank for rank in (place.a, place.b))))
+    heads = (Column("query", label=True), Column("measure, documents", label=True))
+    columns = (*heads, *map(Column, ("label", "first", "second")))
+    return Table(
+        columns, cells, title="queries that moved most: their values, and the ranks of documents", below=frozenset(below)
+    )

@@ -22,13 +22,10 @@ ROUNDING = 1e-12  # two documents exchanged among a million make a larger differ
 
 @dataclass(frozen=True)
 class Pair:
-    """Two runs compared.
+    """Two runs compared; without a comparison where nothing judges them.
 
-    a, b          their names
-    comparison    None where nothing judges them
-    moved         the queries that moved most, as a table where there are any
-    notes, modes  of all of it
-    family        what a mark means
+    moved   the queries that moved most, as a table where there are any
+    family  what a mark means
     """
 
     a: str

@@ -83,11 +83,6 @@ def _name(change: Change) -> str:
     return in_mode(shown_measure(change.measure), change.mode)
 
 
-def _about(measure: str) -> str:
-    spec = registry.measure(measure)
-    return spec.text or spec.title
-
-
 def _overall(changes: Sequence[Change]) -> list[Change]:
     """Those over all groups; of the last group where none are."""
     group = next((change.group for change in changes if change.group in OVERALL), changes[-1].group)
@@ -120,6 +115,7 @@ def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
     rows, reaches = [], _reaches(changes)
     for change in changes:
         share, reach = is_share(change.measure), reaches[change.measure] or 1.0
+        spec = registry.measure(change.measure)
         # without an interval its ends are where the difference is
         ends = (change.difference if math.isnan(end) else end for end in (change.low, change.difference, change.high))
         low, middle, high = (_x(end / reach) for end in ends)
@@ -127,8 +123,8 @@ def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
             {
                 "group": change.group,
                 "name": _name(change),
-                "about": _about(change.measure),
-                "lower": registry.measure(change.measure).direction == "lower",
+                "about": spec.text or spec.title,
+                "lower": spec.direction == "lower",
                 "first": text(Number(change.a, share)),
                 "second": text(Number(change.b, share)),
                 "change": text(Number(change.difference, share, signed=True)),
@@ -160,11 +156,12 @@ def _together(pairs: Sequence[Pair]) -> dict[str, Any]:
         cells = _rows([change for change in own if change])
         filled = iter(cells)
         rows.append({**cells[0], "cells": [next(filled) if change else None for change in own]})
-    return {"first": pairs[0].a, "runs": [pair.b for pair in pairs], "rows": rows, "group": _overall_name(pairs)}
-
-
-def _overall_name(pairs: Sequence[Pair]) -> str:
-    return _overall(pairs[0].comparison.changes)[0].group
+    return {
+        "first": pairs[0].a,
+        "runs": [pair.b for pair in pairs],
+        "rows": rows,
+        "group": _overall(pairs[0].comparison.changes)[0].group,
+    }
 
 
 def text(cell: Cell) -> str:

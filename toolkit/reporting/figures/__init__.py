@@ -1,21 +1,17 @@
 """The plots of a report: each says what it needs, and draws one figure."""
 
-from toolkit.reporting.figures.intervals import INTERVALS
-from toolkit.reporting.figures.kinds.baseline_differences import DIFFERENCES
+from toolkit.reporting.figures.charts import Drawn, Plot
+from toolkit.reporting.figures.intervals import INTERVALS, PARAPHRASES
+from toolkit.reporting.figures.kinds.baseline_differences import DIFFERENCES, WIN_TIE_LOSS
 from toolkit.reporting.figures.kinds.controls import CONTROLS, TEMPLATES
-from toolkit.reporting.figures.kinds.depth import COVERAGE, MRECALL
-from toolkit.reporting.figures.kinds.heatmap import HEATMAP
+from toolkit.reporting.figures.kinds.group_values import HEATMAP, RADAR
 from toolkit.reporting.figures.kinds.histograms import HISTOGRAMS
-from toolkit.reporting.figures.kinds.paraphrases import PARAPHRASES
-from toolkit.reporting.figures.kinds.radar import RADAR
+from toolkit.reporting.figures.kinds.perspectives import COVERAGE, LEANS, MRECALL, STANCES
 from toolkit.reporting.figures.kinds.rank_slopes import QUERY_SLOPES, RANK_SLOPES
 from toolkit.reporting.figures.kinds.size import SIZE
-from toolkit.reporting.figures.kinds.stance_bars import LEANS, STANCES
 from toolkit.reporting.figures.kinds.surface import WISE_REWARD, WISE_SURFACE
 from toolkit.reporting.figures.kinds.system_ranks import SYSTEM_RANKS
 from toolkit.reporting.figures.kinds.tradeoff import TRADEOFF
-from toolkit.reporting.figures.kinds.win_tie_loss import WIN_TIE_LOSS
-from toolkit.reporting.figures.plot import Drawn, Plot
 
 __all__ = ["PLOTS", "Drawn", "Plot"]
 

@@ -1,23 +1,28 @@
-"""Charts whose rows and channels Altair does not copy and guess at every step: it makes a figure in a third of the time."""
+"""What a plot is, and charts whose rows and channels Altair does not copy and guess at every step: three times as fast."""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 from toolkit.core.system.lazy_names import alt
+from toolkit.core.system.yaml_json import read_yaml
+from toolkit.reporting.report.model import ReportModel
+
+Value = str | float
+Place = Literal["argument", "paper", "appendix"]
 
 
 class Rows:
-    """Rows of a chart, numbers with five digits: nobody sees more, and a page gets smaller.
-
-    Altair copies lists whenever charts are combined, and takes this object as it is.
-    """
+    """Rows of a chart, numbers with five digits for a small page; Altair copies lists at every step, and takes these as is."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]):
-        self.values = [{name: _rounded(value) for name, value in row.items()} for row in rows]
+        rounded = lambda value: float(f"{value:.5g}") if isinstance(value, float) else value  # noqa: E731
+        self.values = [{name: rounded(value) for name, value in row.items()} for row in rows]
 
     def __str__(self) -> str:
         """What Altair names them by: equal rows are in a specification once."""
@@ -70,5 +75,44 @@ def _channel(name: str, value: Any) -> Any:
     return value
 
 
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+@dataclass(frozen=True)
+class Drawn:
+    """The numbers behind a figure, at full precision, in the order in which they are drawn; what is undefined has no row."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    def dicts(self, *names: str) -> list[dict[str, Value]]:
+        """Each row by its columns, or by other names for them."""
+        return [dict(zip(names or self.columns, row, strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure of a report.
+
+    caption  what is drawn, with units, and where the definition is from; it is also read to those who do not see the figure
+    draw     the chart, which `theme.themed` makes a specification; axes have titles with units, runs differ by shape and
+             dash as well as by colour, and a row of a run's data has its name in the field `run`
+    place    where a page shows it, and `leading`, whether only leading runs are drawn: see `plots.yaml`
+    """
+
+    name: str
+    title: str
+    caption: str
+    applies: Callable[[ReportModel], bool]
+    draw: Callable[[ReportModel], alt.TopLevelMixin]
+    drawn: Callable[[ReportModel], Drawn]
+    place: Place = "paper"
+    leading: bool = False
+
+
+def plot(name: str, applies: Callable, draw: Callable, drawn: Callable, **numbers: float) -> Plot:
+    """A figure with the words that `plots.yaml` has for it; numbers  what stands in braces in its caption."""
+    row = _words()[name]
+    return Plot(name, **row | {"caption": row["caption"].format(**numbers)}, applies=applies, draw=draw, drawn=drawn)
+
+
+@functools.cache
+def _words() -> Mapping[str, Mapping[str, Any]]:
+    return read_yaml(Path(__file__).with_name("plots.yaml"))

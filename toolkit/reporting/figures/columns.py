@@ -1,10 +1,15 @@
 """Which numbers a plot is of: groups and columns of a benchmark's table."""
 
+import functools
+from collections.abc import Mapping, Sequence
+
 from toolkit import registry
 from toolkit.core.modes import INSTRUCTED
 from toolkit.core.scores import shown_measure
-from toolkit.evaluation.scores.scoring import AVERAGE, is_ranked
+from toolkit.evaluation.scores.judgments import Part
+from toolkit.evaluation.scores.scoring import AVERAGE, is_ranked, own_queries
 from toolkit.metrics.evaluation import PAIRED
+from toolkit.metrics.families.pairs import Pairs, pairs
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, known_values, leading
 
 Column = tuple[str, str]  # measure, mode
@@ -65,3 +70,12 @@ def best_runs(model: ReportModel, column: Column, number: int) -> list[RunFacts]
 def shown_column(column: Column) -> str:
     """A number in words, as a page writes it: measure, and its mode where it has one."""
     return " ".join(filter(None, (shown_measure(column[0]), column[1].removeprefix(PAIRED))))
+
+
+@functools.lru_cache(maxsize=2)  # several figures and their numbers ask for it
+def followed(model: ReportModel) -> Mapping[str, Sequence[tuple[Part, Pairs]]]:
+    """Run -> group by group, its judged documents followed through the modes."""
+    return {
+        facts.name: [(part, pairs(own_queries(facts.run, part), part.qrels)) for part in model.judgments.parts]
+        for facts in model.runs
+    }

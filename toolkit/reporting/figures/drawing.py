@@ -96,10 +96,7 @@ def at_width(spec: dict[str, Any], inches: float) -> tuple[str, str]:
 
 
 def fitted(spec: dict[str, Any], width: float) -> tuple[dict[str, Any], str]:
-    """The specification of a chart that is so many pixels wide at most, where its panels can be, and its SVG.
-
-    First there are fewer panels side by side, then narrower ones.
-    """
+    """A chart's specification and SVG, so many pixels wide at most where panels can be: fewer side by side, then narrower."""
     for _ in range(TRIES):
         svg = vl_convert.vegalite_to_svg(spec)
         wide, _ = size(svg)

@@ -1,18 +1,19 @@
-"""What all figures share: one colour, shape and dash a run over the report, names that stay text, one configuration."""
+"""What all figures share: one colour, shape and dash a run over the report, names that stay text, one look."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from toolkit import registry
 from toolkit.core.scores import shown_measure
 from toolkit.core.system.lazy_names import alt
+from toolkit.evaluation.scores.scoring import AVERAGE
 from toolkit.metrics.evaluation import PAIRED
-from toolkit.reporting.figures.charts import chart_of, specification
-from toolkit.reporting.figures.columns import best_runs
+from toolkit.reporting.figures.charts import chart_of, data, specification
+from toolkit.reporting.figures.columns import best_runs, own_groups
 from toolkit.reporting.report.model import ReportModel, leading
 
 TEXT = 11  # pixels of most text; none is smaller than SMALL
@@ -36,6 +37,9 @@ DASHES = ((1, 0), (6, 3), (8, 3, 2, 3), (2, 2))
 GREY = "#808080"
 PALE, NEAR_BLACK = "#ffffff", "#010101"  # on coloured ground, which no page turns
 WIDEST = 40  # characters of a name; the middle of a longer one is left out
+ROWS = 20  # runs of panels with a row a run
+ROW_WIDTH, STEP = 640, 17  # pixels of all panels of a row without what is between them, and of a run
+NARROW, WIDE = 92, 380  # of a panel
 
 
 def themed(chart: alt.TopLevelMixin, description: str = "") -> dict[str, Any]:
@@ -92,9 +96,7 @@ def run_names(model: ReportModel) -> list[str]:
 
 
 def drawn_runs(model: ReportModel) -> list[str]:
-    """The names of the runs that are drawn where lines or points of all would be too many: the best by the leading number, in
-    the report's order.
-    """
+    """The runs that are drawn where all would be too many: the best by the leading number, in the report's order."""
     best = {facts.name for facts in best_runs(model, leading(model), MOST)}
     few = len(model.runs) > MOST
     return [facts.name for facts in model.runs if facts.name in best or not few]
@@ -147,10 +149,7 @@ def run_looks(model: ReportModel, *channels: str, legend: bool = False) -> dict[
 
 
 def lines_and_points(line: alt.Chart, point: alt.Chart, model: ReportModel, tooltip: list[str], **more: Any) -> list[alt.Chart]:
-    """Layers of a figure with a line a run: the lines, and points on them that tell what they are.
-
-    more  channels of the lines alone
-    """
+    """Layers of a line a run, and of points on it that tell what they are; more  channels of the lines alone"""
     return [
         line.encode(**run_looks(model, "color", "strokeDash", legend=True), **more),
         point.encode(**run_looks(model, "color", "shape", legend=True), tooltip=tooltip),
@@ -208,3 +207,54 @@ def ticks(values: Sequence[float]) -> list[float]:
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
     first = math.floor(low / step)
     return [round(number * step, 12) for number in range(first, max(math.ceil(high / step), first + 1) + 1)]
+
+
+def runs_shown(model: ReportModel) -> dict[str, str]:
+    """Name -> what the figure calls it, of the runs that lead, best first."""
+    shown = run_labels(model)
+    return {facts.name: shown[facts.name] for facts in best_runs(model, leading(model), ROWS)}
+
+
+def groups_shown(model: ReportModel) -> list[str]:
+    """The average first."""
+    return [*([AVERAGE] if AVERAGE in model.groups else []), *own_groups(model)]
+
+
+def panel_row(
+    model: ReportModel,
+    layers: Sequence[alt.Chart],
+    rows: Sequence[dict[str, Any]],
+    names: Sequence[str],
+    title: Any,
+    prepare: Callable[[alt.FacetChart], alt.FacetChart] | None = None,
+) -> alt.FacetChart:
+    """Panels side by side, on one scale, with a line at 0.
+
+    layers   without data, with a channel `x`; the vertical axis, which has the runs, is added
+    rows     with the fields `run` and `group`, as `named_groups` has it; they go through `prepare` first
+    title    of the row: text, or an expression of signals
+    """
+    groups = list(named_groups(model).values())
+    down = run_rows(model, names)
+    width = min(max(NARROW, ROW_WIDTH // len(groups)), WIDE)
+    zero = chart_of().mark_rule(color=GREY, strokeWidth=1).encode(x=alt.datum(0))
+    header = alt.Header(labelPadding=2) if len(groups) > 1 else alt.Header(labels=False)
+    chart = alt.layer(zero, *(layer.encode(y=down) for layer in layers), width=width, height=alt.Step(STEP)).facet(
+        data=data(rows),
+        facet=alt.Facet("group:N", title=None, sort=groups, header=header),
+        columns=len(groups),  # a page puts fewer side by side where it is narrow
+        spacing=alt.RowColnumber(row=28, column=12),
+        bounds="flush",
+        title=alt.Title(title, fontSize=12, fontWeight="bold", offset=8, frame="bounds"),
+    )
+    return prepare(chart) if prepare else chart
+
+
+def named_groups(model: ReportModel) -> dict[str, str]:
+    """Group -> what the figure calls it, in the order of the panels."""
+    return labels(groups_shown(model))
+
+
+def signed_axis(**options: Any) -> alt.Axis:
+    """Numbers with their sign, and 0 without."""
+    return alt.Axis(tickCount=4, labelExpr="datum.value ? format(datum.value, '+.2~f') : '0'", **options)

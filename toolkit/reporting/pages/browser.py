@@ -206,11 +206,12 @@ def _questions(
             text = (topic.query or topic.text) if topic else ""
             questions[base] = Question(base, part.group, text, _values_of(base, part, values))
         rankings = [ranking.get(query_id, ()) for ranking in best]
+        beside = topic.instruction or (topic.text if topic.text != questions[base].text else "") if topic else ""
         listed = {doc.doc_id for ranking in rankings for doc in ranking}
         questions[base].modes.append(
             {
                 "mode": mode,
-                "text": _beside(topic, questions[base].text) if topic else "",
+                "text": beside,
                 "lists": [_best(ranking, codes) for ranking in rankings],
                 "judged": list(_judged(query_id, judged[query_id], listed, labels, codes, modes)),
             }
@@ -218,11 +219,6 @@ def _questions(
     for question in questions.values():
         question.modes.sort(key=lambda row: modes.place(row["mode"]))
     return questions.values()
-
-
-def _beside(topic: Topic, query: str) -> str:
-    """What a mode says beside the query."""
-    return topic.instruction or (topic.text if topic.text != query else "")
 
 
 def _values_of(base: str, part: Part, values: Sequence[Values]) -> dict[tuple[str, str], list[float | None]]:

@@ -41,11 +41,7 @@ class Frame(NamedTuple):
 
 
 def render(browsed: Browsed, *, title: str, notes: Sequence[str] = (), above: Markup | str = "", **parts: Any) -> str:
-    """One page with a browser of queries.
-
-    above  what stands above it
-    parts  as for `page`
-    """
+    """One page with a browser of queries below `above`; parts  as for `page`"""
     return page(title, above + browsers([(browsed, notes)], LIMIT - len(above.encode()))[0], **parts)
 
 

@@ -28,13 +28,7 @@ VERSION = re.compile(r"(?P<series>.+)[._-]v(?P<number>[0-9]{1,9})")
 
 @dataclass(frozen=True)
 class Download:
-    """A file of a run, as the site has it.
-
-    path    in the site
-    source  where it is copied from
-    mode    that it was given as; empty where it was given as none
-    record  its record's path in the site; empty where it has none
-    """
+    """A file of a run: its path in the site, its source, the mode that it was given as and its record's path, or nothing."""
 
     path: str
     source: Path
@@ -82,10 +76,7 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """Runs of one or several benchmarks as a site has them.
-
-    pairs  (benchmark, first run, second run) of each page that shows two side by side
-    """
+    """Runs of benchmarks as a site has them; pairs  (benchmark, first run, second run) of each page that shows two."""
 
     models: tuple[ReportModel, ...]
     pairs: tuple[tuple[ReportModel, RunFacts, RunFacts], ...] = ()

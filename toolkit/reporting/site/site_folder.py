@@ -26,9 +26,7 @@ Content = str | Path  # of a file of the site: its text, or the file that it is 
 
 @dataclass(frozen=True)
 class Written:
-    """What became of a folder: how many files it has of the site, how many of them are new or other than before, and how many
-    were removed.
-    """
+    """How many files a folder has of the site, how many of them are new or other than before, and how many were removed."""
 
     files: int
     changed: int

@@ -35,10 +35,7 @@ LONGEST = 200  # characters of a value
 
 
 class SitePages:
-    """The pages of one site.
-
-    command  the command line that makes it again
-    """
+    """The pages of one site; command  the command line that makes it again"""
 
     def __init__(self, contents: Contents, command: str):
         self.contents, self.command = contents, command
@@ -129,10 +126,7 @@ class SitePages:
             self._runs(page, model, [entry for entry in entries if entry.model is model]) for model in self.contents.models
         ]
         versions = [each for key, each in self.contents.versions.items() if key[1] == called and len(each) > 1]
-        history = [
-            {"benchmark": each[0].model.name, "series": each[0].series, "steps": list(map(_step, steps(each)))}
-            for each in versions
-        ]
+        history = [{"benchmark": each[0].model.name, "series": each[0].series, "steps": steps(each)} for each in versions]
         records = [(entry, _dumped(entry)) for entry in entries]
         return self._page(
             page,
@@ -204,11 +198,6 @@ def _cell(value: Value, scale: tuple[float, float]) -> dict[str, Any]:
     return {"value": value, "mark": "", "places": places, "zero": round(-100 * low / width, 1) if low < 0 < high else None}
 
 
-def _step(step: Step) -> dict[str, Any]:
-    rows = [(_head(change.measure, change.mode), change) for change in step.changes]
-    return {"step": step, "rows": rows}
-
-
 def _dumped(entry: Entry) -> list[tuple[Download | None, str]]:
     dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in entry.facts.records]
     recorded = [each for each in entry.downloads if each.record]
@@ -239,10 +228,7 @@ def _count(number: int, what: str) -> str:
 
 @dataclass(frozen=True)
 class Value:
-    """One number of one run.
-
-    low, high  of its 95 % interval; None where it is no mean over queries
-    """
+    """One number of one run with its 95 % interval, None where it is no mean over queries."""
 
     value: float
     low: float | None
@@ -285,8 +271,7 @@ class Step:
     """From one version to the next.
 
     settings  (where in the record, before, after); empty text for what is not there
-    same      whether all rankings and scores are the same
-    changes   of the average over groups, or the only one; none where all is the same
+    same      whether all rankings and scores are the same; then there are no changes, which are those of the overall group
     """
 
     before: Entry
@@ -296,18 +281,17 @@ class Step:
     changes: tuple[Change, ...]
 
 
-def steps(versions: Sequence[Entry]) -> list[Step]:
-    """Each step, the last one first."""
-    return [_step_between(a, b) for a, b in itertools.pairwise(versions)][::-1]
-
-
-def _step_between(a: Entry, b: Entry) -> Step:
-    same = identical(a.facts.run, b.facts.run)
-    model = a.model
-    found = [] if same else compared(model, a.facts, b.facts)
-    changes = {Key(change.group, change.measure, change.mode): change for change in found}
-    shown = [changes[key] for column in model.columns(model.overall) if (key := Key(model.overall, *column)) in changes]
-    return Step(a, b, tuple(differing(a.facts.records, b.facts.records)), same, tuple(shown))
+def steps(versions: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Each `step`, the last one first, with the `rows` of its changes."""
+    found = []
+    for a, b in itertools.pairwise(versions):
+        model, same = a.model, identical(a.facts.run, b.facts.run)
+        of_all = [] if same else compared(model, a.facts, b.facts)
+        changes = {Key(change.group, change.measure, change.mode): change for change in of_all}
+        shown = [changes[key] for column in model.columns(model.overall) if (key := Key(model.overall, *column)) in changes]
+        step = Step(a, b, tuple(differing(a.facts.records, b.facts.records)), same, tuple(shown))
+        found.append({"step": step, "rows": [(_head(change.measure, change.mode), change) for change in shown]})
+    return found[::-1]
 
 
 def differing(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:

@@ -1,15 +1,17 @@
 """Tables of a report in LaTeX, laid out so that nothing is wider than a column or page of the usual classes.
 
-The width of a table is estimated from font metrics (`toolkit.reporting.tables.latex_widths`), so that no TeX is needed here.
+The width of a table is estimated from the metrics of the fonts that papers are set in, never less than it is: no TeX is
+needed here.
 """
 
+import functools
 import itertools
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from toolkit.core.tables.table_forms import latex, latex_number, latex_tabular
-from toolkit.reporting.tables.latex_widths import BOLD, LONGEST, chunks, em, least, lines, number_em
 from toolkit.reporting.tables.text_table import BEST, DAGGER, OF_KIND, WORSE, Block, Cell, Head, Table, grouped, transposed
 
 # in points, the narrowest of three layouts: a column is ACL's (7.7 cm; acmart's sigconf 8.5 cm), a page article's text
@@ -25,6 +27,31 @@ STYLES |= {WORSE: r"%s\rlap{$^{\ddagger}$}"}
 SAID = {BEST: r"\textbf{Bold}", OF_KIND: r"\textit{Italic}", DAGGER: r"$\dagger$"}
 SAID |= {WORSE: r"$\ddagger$"}
 WIDTHS = ("column", "page")
+# Widths in em: the widest of Computer Modern (roman at 8, 9 and 10 pt, italic at 8 pt: small sizes are relatively wider) and
+# Times (roman, italic), from their .tfm and .afm files, rounded up to 0.05. Linux Libertine, of ACM's class, is narrower.
+_GLYPHS = {
+    0.3: "l \u00a0",
+    0.35: "fij!',.:;`·",
+    0.4: "-[]",
+    0.45: "stI()",
+    0.5: "cerz_",
+    0.55: '0123456789ago"*/?\\^{}~†',
+    0.6: "bdhkpquvxyJ–",
+    0.65: "nS",
+    0.7: "FLZ<>↑↓",
+    0.75: "EP",
+    0.8: "wABCHNRTUVXY",
+    0.85: "DGKOQ$&+=−",
+    0.9: "m#%Δ±×≤≥",
+    0.95: "@",
+}
+_EM = {glyph: width for width, glyphs in _GLYPHS.items() for glyph in glyphs}
+_WIDEST = 1.1  # W, and what no table knows: Chinese characters are 1 em
+BOLD = 1.2  # cmbx8 and Times-Bold beside the same: digits 1.12
+# names may be broken behind these signs, numbers and `p-MRR` not
+_CHUNK = re.compile(r"(?<=\w\w-)|(?<=[+/_:,=])|(?<=\.)(?=[^\W\d_])|(?=[(@])")
+_BLANKS = re.compile(r"[ \t\r\n]+")
+LONGEST = 12  # characters of a name in a cell that are not broken; TeX hyphenates the words of sentences
 
 
 def to_latex(tables: Sequence[Table], width: str | None = None) -> str:
@@ -38,14 +65,7 @@ def to_latex(tables: Sequence[Table], width: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """One table environment.
-
-    table   what it shows
-    font    one of `FONTS`
-    widths  (columns,) in points, as estimated; words that are wider are broken
-    limit   points that it may be wide: `COLUMN` or `PAGE`
-    number  which part of a table that is divided, from 1, of how many
-    """
+    """One table environment: a table, or a part of it; widths  (columns,) in points, as estimated; limit  `COLUMN` or `PAGE`"""
 
     table: Table
     font: tuple[float, float, float]
@@ -143,7 +163,8 @@ def _cells_em(cells: Sequence[Cell]) -> float:
 
 
 def _cell_em(cell: Cell) -> float:
-    plain = em(cell.text) if cell.value is None else number_em(cell.text)
+    # the minus of a number is that of formulas
+    plain = em(cell.text if cell.value is None else cell.text.replace("-", "−"))
     return plain * (BOLD if BEST in cell.mark.split() else 1)
 
 
@@ -301,3 +322,37 @@ def _breakable(text: str, longest: int = LONGEST) -> str:
 def _sentence(text: str) -> str:
     """The same of words that TeX hyphenates."""
     return _breakable(text, LONGEST_OF_SENTENCE)
+
+
+@functools.lru_cache(maxsize=1 << 14)  # a layout is tried many times over the same cells
+def em(text: str) -> float:
+    """The width of a line in em, of the upright font."""
+    return sum(_EM.get(glyph) or _EM.get(unicodedata.normalize("NFD", glyph)[0], _WIDEST) for glyph in text)
+
+
+def chunks(text: str, longest: int = LONGEST) -> list[str]:
+    """The pieces between which a line may be broken: a blank stands before what is a word of its own."""
+    pieces = []
+    for word in _BLANKS.sub(" ", text).strip().replace(" · ", " ·\u00a0").split(" "):
+        blank = " " if pieces else ""
+        for piece in filter(None, _CHUNK.split(word)):
+            for start in range(0, len(piece), longest):
+                pieces.append(blank + piece[start : start + longest])
+                blank = ""
+    return pieces
+
+
+def lines(text: str, width: float) -> list[str]:
+    """The text in lines that are not wider than `width` em, unless one piece is."""
+    broken: list[str] = []
+    for piece in chunks(text):
+        if broken and em(broken[-1] + piece) <= width:
+            broken[-1] += piece
+        else:
+            broken.append(piece.lstrip())
+    return broken
+
+
+def least(texts: Sequence[str]) -> float:
+    """The smallest width in em in which these texts can be set."""
+    return max((em(piece.lstrip()) for text in texts for piece in chunks(text)), default=0.0)

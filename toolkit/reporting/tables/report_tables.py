@@ -29,7 +29,6 @@ from toolkit.reporting.tables.text_table import (
     Table,
     figure,
     score,
-    words,
 )
 
 RANK = "rank"  # the unit of a measure that is a mean of ranks
@@ -110,7 +109,7 @@ def main_columns(model: ReportModel, group: str) -> list[tuple[str, str]]:
 def _scores(model: ReportModel, group: str, kind: str, title: str, columns: Sequence[tuple[str, str]]) -> Table:
     marked = marks(model, group)
     rows = [
-        (words(facts.name), words(facts.heading), *(_cell(model, facts, Key(group, *column), marked) for column in columns))
+        (Cell(facts.name), Cell(facts.heading), *(_cell(model, facts, Key(group, *column), marked) for column in columns))
         for facts in _best_first(model, group)
     ]
     return Table(
@@ -194,7 +193,11 @@ def references(model: ReportModel) -> Table:
     """What other orders of each run's own lists would score: the scale on which its numbers are to be read."""
     group = model.overall
     columns = model.columns(group)
-    blocks = [Block(facts.name, _reference_rows(facts, group, columns)) for facts in model.runs if facts.references]
+    blocks = []
+    for facts in model.runs:
+        orders = {"its own": facts.scores, **facts.references} if facts.references else {}
+        rows = tuple(_row(name, scores, group, columns) for name, scores in orders.items())
+        blocks += [Block(facts.name, rows)] if rows else []
     low, high = INTERVAL
     caption = (
         "Each run's own lists of the original mode in other orders: blind to instructions, at random (with the bounds between "
@@ -205,14 +208,9 @@ def references(model: ReportModel) -> Table:
     return Table(f"{model.name}.references", title, caption, head_row, tuple(blocks), warning(model), "references")
 
 
-def _reference_rows(facts: RunFacts, group: str, columns: Sequence[tuple[str, str]]) -> tuple[tuple[Cell, ...], ...]:
-    orders = {"its own": facts.scores, **facts.references}
-    return tuple(_row(name, rows, group, columns) for name, rows in orders.items())
-
-
 def _row(name: str, rows: Iterable, group: str, columns: Sequence[tuple[str, str]]) -> tuple[Cell, ...]:
     values = {(row.measure, row.mode): row.value for row in rows if row.group == group}
-    return (words(name), *(number_of(values.get(column), column[0]) for column in columns))
+    return (Cell(name), *(number_of(values.get(column), column[0]) for column in columns))
 
 
 def ranks(model: ReportModel) -> Table:
@@ -220,7 +218,7 @@ def ranks(model: ReportModel) -> Table:
     columns = [Head("", "rank", False), Head("", "score"), Head("", "behind")]
     blocks = []
     for key, found in ranked(model).items():
-        rows = ((words(each.name), words(each.ranks), score(each.score), score(each.behind)) for each in found.systems)
+        rows = ((Cell(each.name), Cell(each.ranks), score(each.score), score(each.behind)) for each in found.systems)
         blocks.append(Block(" ".join(filter(None, (key.measure, key.mode.replace(PAIRED, "")))), tuple(rows)))
     head_row = (Head("", "system", False), *columns)
     title = f"{model.name}: ranks"
@@ -238,8 +236,8 @@ def pair_tables(model: ReportModel) -> list[Table]:
     sign = 1 if found.pairs.higher else -1
     rows = []
     for row, each in enumerate(systems):
-        cells = [_pair(found, row, column, sign) if row != column else words("\u00b7") for column in range(len(systems))]
-        rows.append((words(f"{row + 1} {each.name}"), *cells))
+        cells = [_pair(found, row, column, sign) if row != column else Cell("\u00b7") for column in range(len(systems))]
+        rows.append((Cell(f"{row + 1} {each.name}"), *cells))
     tested = int((~np.isnan(found.pairs.p)).sum()) // 2
     caption = (
         f"By {_title(*leading(model))}, on average: how far the system of the row is better than that of the column. "
@@ -303,7 +301,7 @@ def coverage(model: ReportModel) -> Table:
         values = {row.mode: row.value for row in facts.judged if row.group == model.overall}
         counts = (len(judged), present, len(judged) - present, int(depth.min()), int(depth.max()))
         cells = [*(figure(count, "{:,}") for count in counts), *(score(values.get(mode)) for mode in modes)]
-        rows.append((words(facts.name), *cells))
+        rows.append((Cell(facts.name), *cells))
     named = ("queries judged", "in the run", "absent", "fewest documents", "most documents")
     columns = [Head("", name) for name in named] + [Head("Judged@10", mode) for mode in modes]
     caption = (

@@ -33,7 +33,7 @@ from toolkit.reporting.tables.report_tables import (
     references,
     warning,
 )
-from toolkit.reporting.tables.text_table import Block, Cell, Head, Table, score, words
+from toolkit.reporting.tables.text_table import Block, Cell, Head, Table, score
 
 
 def has_kinds(model: ReportModel) -> bool:
@@ -47,7 +47,7 @@ def kind_table(model: ReportModel) -> Table:
     """
     columns = [column for column in main_columns(model, model.overall) if column[1] != CHANGE]
     rows = [
-        (words(kind), words(str(len(runs))), *(number_of(_mean(model, runs, each), each[0]) for each in columns))
+        (Cell(kind), Cell(str(len(runs))), *(number_of(_mean(model, runs, each), each[0]) for each in columns))
         for kind, runs in _kinds(model)
     ]
     made = (Head("", "kind of system", False), Head("", "runs", False), *heads(columns, model))
@@ -121,7 +121,7 @@ def overview(benchmarks: Sequence[ReportModel]) -> Table:
     blocks = []
     for heading in sorted(runs, key=list(headings()).index):
         rows = [
-            (words(name), *(_overall(of_benchmark.get(model.name), model, column) for model, column in columns))
+            (Cell(name), *(_overall(of_benchmark.get(model.name), model, column) for model, column in columns))
             for name, of_benchmark in runs[heading].items()
         ]
         blocks.append(Block(heading, tuple(rows)))
@@ -196,14 +196,14 @@ def _block(name: str, rows: Sequence[tuple[Beside, str | None]], with_tests: boo
 def _row(row: Beside, said: str | None = None) -> tuple[Cell, ...]:
     number = " ".join(filter(None, (row.group, row.measure, row.mode)))
     return (
-        words(number),
-        words(" ".join(filter(None, (row.cell.group, row.cell.mode)))),
+        Cell(number),
+        Cell(" ".join(filter(None, (row.cell.group, row.cell.mode)))),
         score(row.value, decimals=PRINTED),
         score(row.cell.value, decimals=PRINTED),
         score(row.difference, signed=True, decimals=PRINTED),
-        *([] if said is None else [words(said)]),
-        words(", ".join(row.tables)),
-        words(" ".join(row.cell.inconsistent)),
+        *([] if said is None else [Cell(said)]),
+        Cell(", ".join(row.tables)),
+        Cell(" ".join(row.cell.inconsistent)),
     )
 
 
@@ -216,7 +216,7 @@ def claims_table(model: ReportModel, *, missing: str = "worst") -> Table:
     systems = {facts.name: facts.system for facts in model.runs}
     outcomes = claims_over(_scores(model, paper, missing), groups, paper, systems)
     rows = [
-        (words(claim.claim), words(claim.section), words(ANSWERS[holds]), words(ANSWERS[claim.holds]), words(claim.note))
+        (Cell(claim.claim), Cell(claim.section), Cell(ANSWERS[holds]), Cell(ANSWERS[claim.holds]), Cell(claim.note))
         for claim, holds in outcomes
     ]
     heads = tuple(Head("", name, False) for name in ("claim", "section", "over these runs", "over the paper's tables", "note"))

@@ -42,11 +42,8 @@ def check_kinds(names: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Head:
-    """A column.
+    """A column: what neighbours share (the measure), and its own name (the mode).
 
-    above   what several neighbours share (the measure)
-    name    its own (the mode)
-    note    what it is, in words
     column  measure and mode of its numbers, where it is of scores
     better  `higher` or `lower`; empty where no value is better
     """
@@ -81,10 +78,8 @@ class Head:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell.
+    """One cell: what is shown, and the number at full precision.
 
-    text    what is shown
-    value   the number at full precision
     mark    what it is marked with, divided by blanks: `best dagger`; a table's `marks` say what they mean
     number  of a number whose digits are the reader's choice; None where text is all there is
     blind   the same number if the run ignored instructions, where it can
@@ -119,11 +114,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """One table.
+    """One table: a name for programs and links (`infosearch-mini.average`), a title, and a caption of units and tests.
 
-    name     for programs and links (`infosearch-mini.average`)
-    title    for people
-    caption  how it is read: units, tests
     warning  what a reader must know who sees this table alone
     kind     one of `KINDS`
     marks    what the marks mean that its cells may have, for a note
@@ -165,19 +157,10 @@ class Table:
         return {mark: meaning for mark, meaning in self.marks.items() if mark in used}
 
 
-def words(text: str) -> Cell:
-    """A cell of words."""
-    return Cell(text)
-
-
 def score(
     value: float | None, mark: str = "", *, share: bool = True, signed: bool = False, decimals: int = DECIMALS, suffix: str = ""
 ) -> Cell:
-    """A score or a difference of two, to three decimals unless `--decimals` says otherwise; `-` where there is none.
-
-    share   whether it is a fraction, which `--percent` shows times 100
-    suffix  what stands behind the digits
-    """
+    """A score or a difference of two, `-` for none; share: a fraction (`--percent`: times 100); suffix: behind the digits"""
     if value is None or math.isnan(value):
         return Cell("-")
     number = Number(float(value), share=share, signed=signed, decimals=decimals, mark=suffix)
@@ -218,6 +201,6 @@ def transposed(table: Table) -> Table:
     table = grouped(table)
     rows = [(block.heading, row) for block in table.blocks for row in block.rows]
     heads = (replace(table.heads[0], name="measure"), *(Head(heading, row[0].text) for heading, row in rows))
-    labels = [words(head.label + head.arrow) for head in table.heads[1:]]
+    labels = [Cell(head.label + head.arrow) for head in table.heads[1:]]
     lines = zip(labels, *(row[1:] for _, row in rows), strict=True)
     return replace(table, heads=heads, blocks=(Block("", tuple(lines)),))

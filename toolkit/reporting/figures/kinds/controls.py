@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolkit.core.modes import INSTRUCTED, REVERSED
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.comparison.references import BLIND
 from toolkit.files.provenance import part
-from toolkit.reporting.figures.charts import chart_of, data
+from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
 from toolkit.reporting.figures.columns import Column, following, keys, relevance, shown_column
-from toolkit.reporting.figures.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown
 from toolkit.reporting.figures.intervals import interval
-from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.theme import GREY, focused, run_looks
+from toolkit.reporting.figures.theme import GREY, ROWS, focused, groups_shown, named_groups, panel_row, run_looks, runs_shown
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, leading
 
 PLACEBO = "placebo"
 FEWEST = 3  # runs of one system that were sent different things, for a figure of templates
 # a checkpoint is known by its revision, its weights are named by newer records alone
 APART = ("instruction", "usage", "requests", "queries cut", "device", "weights")
-
-
-class Control(NamedTuple):
-    """What a run is read against: the value of its placebo run with its interval, or of its blind reference without."""
-
-    kind: str
-    value: float
-    low: float | None = None
-    high: float | None = None
 
 
 def applies(model: ReportModel) -> bool:
@@ -59,10 +48,7 @@ def placebo_run(model: ReportModel, facts: RunFacts) -> RunFacts | None:
 
 
 def _method(facts: RunFacts, *more: str) -> list[Any]:
-    """How a run was made, but for what became of the instructions, what was counted, and what only newer records say.
-
-    more  what is left out, too
-    """
+    """How a run was made, but for what became of instructions, what was counted, what only newer records say, and `more`."""
     return [_without(part(record, "method"), (*APART, *more)) for record in facts.records]
 
 
@@ -72,15 +58,17 @@ def _without(value: Any, names: Container[str]) -> Any:
     return [_without(each, names) for each in value] if isinstance(value, list) else value
 
 
-def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> Control | None:
-    """What a number of a run in a group is read against; None where nothing is known."""
+def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> tuple | None:
+    """What a number of a run in a group is read against: the value of its placebo run and its interval, or of its blind
+    reference, behind which of the two it is; None where nothing is known.
+    """
     if other := placebo_run(model, facts):
         value = other.value(*column, group)
         selected = [key for key in keys(model, group, column) if key in other.values]
         if value is not None and selected:
-            return Control(PLACEBO, value, *(interval(other, model.judgments, selected) or ()))
+            return PLACEBO, value, *(interval(other, model.judgments, selected) or ("", ""))
     blind = facts.reference(BLIND, Key(group, *column))
-    return None if blind is None else Control(BLIND, blind)
+    return None if blind is None else (BLIND, blind, "", "")
 
 
 def drawn(model: ReportModel) -> Drawn:
@@ -92,8 +80,7 @@ def drawn(model: ReportModel) -> Drawn:
             for group in groups_shown(model):
                 value, beside = known[name].value(*column, group), control(model, known[name], column, group)
                 if beside and value is not None:
-                    ends = ("" if end is None else end for end in beside[2:])
-                    rows.append((*column, name, group, value, *beside[:2], *ends))
+                    rows.append((*column, name, group, value, *beside))
     named = ("measure", "mode", "run", "group", "value", "control", "control's value", "low", "high")
     return Drawn(named, tuple(rows))
 
@@ -145,7 +132,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
 
 TIPS = {"value": "value", "control value": "its value"}
 
-CONTROLS = plot("controls", applies, draw, drawn, most=MOST)
+CONTROLS = plot("controls", applies, draw, drawn, most=ROWS)
 
 
 def _families(model: ReportModel) -> list[list[RunFacts]]:

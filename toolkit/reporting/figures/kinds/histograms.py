@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolkit.core.modes import Modes, join_mode
+from toolkit.core.modes import Modes
 from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
 from toolkit.core.tables.columns import lookup, to_arrow
-from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.evaluation.scores.scoring import own_queries
-from toolkit.metrics.families.pairs import ROLES, Pairs, pairs
-from toolkit.reporting.figures.charts import chart_of
-from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.metrics.families.pairs import ROLES, Pairs
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
+from toolkit.reporting.figures.columns import followed
 from toolkit.reporting.figures.theme import GREY, drawn_runs, run_labels
 from toolkit.reporting.report.model import ReportModel
 
@@ -38,45 +37,35 @@ def applies(model: ReportModel) -> bool:
     return len(model.judgments.modes) > 1
 
 
-def lines_of(run: Run, judgments: Judgments) -> Lines:
-    """All lines for judged queries. Gold documents are relevant in the base mode and in the changed one, negatives in the base
-    mode alone, whatever the mode of the line.
+def lines_of(own: Run, found: Pairs, modes: Modes) -> Lines:
+    """All lines for judged queries of a group. Gold documents are relevant in the base mode and in the changed one, negatives
+    in the base mode alone, whatever the mode of the line.
     """
-    parts = [_lines(own_queries(run, part), part, judgments.modes) for part in judgments.parts]
-    return Lines(*map(np.concatenate, zip(*parts, strict=True)))
-
-
-def _lines(own: Run, part: Part, modes: Modes) -> Lines:
-    followed = pairs(own, part.qrels)
     width = len(own.doc_ids)
     lines = own.queries.astype(np.int64) * width + own.docs
     kinds = np.full(len(own), KINDS.index(OTHERS))
-    for kind, rows in ((GOLD, followed.gold), (NEGATIVES, ~followed.gold)):
-        kinds[np.isin(lines, _places(own, followed, rows))] = KINDS.index(kind)
+    for kind, rows in ((GOLD, found.gold), (NEGATIVES, ~found.gold)):
+        kinds[np.isin(lines, _places(own, found, rows))] = KINDS.index(kind)
     place = {mode: place for place, mode in enumerate(modes)}
     mode_of = np.array([place[modes.split(query_id)[1]] for query_id in own.query_ids], np.int64)
     return Lines(mode_of[own.queries], kinds, own.scores)
 
 
-def _places(own: Run, followed: Pairs, rows: np.ndarray) -> np.ndarray:
+def _places(own: Run, found: Pairs, rows: np.ndarray) -> np.ndarray:
     """The code of a query of the run times the number of documents, plus the document's, of these pairs in every mode."""
     code_of = {query_id: code for code, query_id in enumerate(own.query_ids)}
-    docs = lookup(to_arrow(followed.doc_ids), own.doc_ids)
-    places = []
-    for role in ROLES:
-        names = [
-            join_mode(*both)
-            for both in zip(followed.query_ids, (mode_ranks[role] for mode_ranks in followed.modes), strict=True)
-        ]
-        queries = np.array([code_of.get(name, -1) for name in names], np.int64)[followed.queries]
-        known = rows & (queries >= 0) & (docs >= 0)
-        places.append(queries[known] * len(own.doc_ids) + docs[known])
-    return np.concatenate(places)
+    docs = lookup(to_arrow(found.doc_ids), own.doc_ids)
+    queries = np.array([code_of.get(name, -1) for name in found.all_ids], np.int64).reshape(len(ROLES), -1)[:, found.queries]
+    return (queries * len(own.doc_ids) + docs)[rows & (queries >= 0) & (docs >= 0)]
 
 
 def drawn(model: ReportModel) -> Drawn:
     """Of each run, mode and kind the documents whose score is in each bin; the bins of a run are the same in all modes."""
-    rows = [row for facts in model.runs for row in _counted(facts.name, lines_of(facts.run, model.judgments), model)]
+    rows: list[tuple] = []
+    for facts in model.runs:
+        of_groups = followed(model)[facts.name]
+        lines = [lines_of(own_queries(facts.run, part), found, model.judgments.modes) for part, found in of_groups]
+        rows += _counted(facts.name, Lines(*map(np.concatenate, zip(*lines, strict=True))), model)
     return Drawn(("run", "mode", "kind", "from score", "to score", "documents", "share"), tuple(rows))
 
 

@@ -25,23 +25,16 @@ def spread(wanted: Sequence[float], height: float, gap: float = LINE) -> list[fl
 
     wanted  pixels from the top, parallel to what is given back; where more labels come than the height holds, the gap shrinks
 
-    The least squares of what moves, by pooling neighbours (isotonic regression of the places less their gaps).
+    The least squares of what moves: isotonic regression of the places less their gaps.
     """
-    n = len(wanted)
-    gap = min(gap, height / max(n - 1, 1))
-    order = sorted(range(n), key=lambda place: wanted[place])
-    pools: list[list[float]] = []  # [sum, count] of neighbours that stand gap by gap
-    for number, place in enumerate(order):
-        pools.append([wanted[place] - number * gap, 1])
-        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
-            last = pools.pop()
-            pools[-1] = [pools[-1][0] + last[0], pools[-1][1] + last[1]]
-    starts = np.repeat([total / count for total, count in pools], [count for _, count in pools])
-    inside = np.clip(starts, 0, height - (n - 1) * gap) + np.arange(n) * gap
-    places = [0.0] * n
-    for place, at in zip(order, inside.tolist(), strict=True):
-        places[place] = at
-    return places
+    from scipy.optimize import isotonic_regression
+
+    gap = min(gap, height / max(len(wanted) - 1, 1))
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    places = np.empty(len(wanted))
+    places[order] = np.clip(isotonic_regression(np.array(wanted, float)[order] - steps).x, 0, height - sum(steps[-1:])) + steps
+    return places.tolist()
 
 
 class Beside(NamedTuple):

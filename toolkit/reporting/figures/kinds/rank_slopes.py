@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
 from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.core.system.lazy_names import alt
-from toolkit.evaluation.scores.judgments import Part
-from toolkit.evaluation.scores.scoring import AVERAGE, own_queries
-from toolkit.metrics.families.pairs import Pairs, pairs
-from toolkit.reporting.figures.charts import chart_of
-from toolkit.reporting.figures.columns import best_runs, following, shown_column
+from toolkit.evaluation.scores.scoring import AVERAGE
+from toolkit.metrics.families.pairs import Pairs
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
+from toolkit.reporting.figures.columns import best_runs, followed, following, shown_column
 from toolkit.reporting.figures.kinds.placement import label_opacity, line_opacity, spread
-from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import run_labels, run_looks
 from toolkit.reporting.report.model import ReportModel
 
@@ -37,18 +33,6 @@ HEIGHT, WIDTH, SMALL = 300, 230, 185  # pixels
 TICKS = [each * 10**power for power in range(5) for each in (1, 1.5, 2, 3, 4, 5, 7) if each * 10**power != 1.5]
 
 
-class RankMean(NamedTuple):
-    """The documents of one kind in one mode.
-
-    rank     the geometric mean of their ranks; a missing one has the rank behind the end of its list
-    missing  how many are in no list
-    """
-
-    rank: float
-    documents: int
-    missing: int
-
-
 def applies(model: ReportModel) -> bool:
     """Modes, and documents whose place is to change between them."""
     return following(model) is not None
@@ -62,15 +46,6 @@ def roles(model: ReportModel) -> list[int]:
 def mode_names(model: ReportModel) -> list[str]:
     """The name of the mode of each of these roles."""
     return [next(iter(model.judgments.modes.of(ROLE_NAMES[role]))) for role in roles(model)]
-
-
-@functools.lru_cache(maxsize=2)  # the figure, its numbers and the figure query by query ask for it
-def followed(model: ReportModel) -> Mapping[str, Sequence[tuple[Part, Pairs]]]:
-    """Run -> group by group, its judged documents followed through the modes."""
-    return {
-        facts.name: [(part, pairs(own_queries(facts.run, part), part.qrels)) for part in model.judgments.parts]
-        for facts in model.runs
-    }
 
 
 def query_means(model: ReportModel, found: Pairs, kind: str) -> np.ndarray:
@@ -88,10 +63,11 @@ def rows_of(model: ReportModel, found: Pairs, kind: str) -> np.ndarray:
     return (found.gold if kind == GOLD else ~found.gold) & judged[found.queries]
 
 
-def means(model: ReportModel, name: str) -> Iterator[tuple[str, str, str, RankMean]]:
-    """Of a run: group, kind, mode and the mean, group by group and, of several, their average.
+def means(model: ReportModel, name: str) -> Iterator[tuple[str, str, str, float, int, int]]:
+    """Of a run, group by group and, of several, their average: group, kind, mode, rank, documents, how many are in no list.
 
-    Over the documents of each query, over queries, and over groups: each is a plain mean of logarithms.
+    The rank is a geometric mean, over the documents of each query, over queries, and over groups: each is a plain mean of
+    logarithms. A missing document has the rank behind the end of its list.
     """
     for kind in KINDS:
         of_groups: list[tuple[str, np.ndarray, int, np.ndarray]] = []  # group, means of logarithms, documents, missing ones
@@ -105,14 +81,12 @@ def means(model: ReportModel, name: str) -> Iterator[tuple[str, str, str, RankMe
             of_groups.append((AVERAGE, np.mean(logs, axis=0), sum(documents), sum(missing)))
         for group, logs, documents, missing in of_groups:
             for mode, rank, lacking in zip(mode_names(model), np.exp(logs).tolist(), missing.tolist(), strict=True):
-                yield group, kind, mode, RankMean(rank, documents, lacking)
+                yield group, kind, mode, rank, documents, lacking
 
 
 def drawn(model: ReportModel) -> Drawn:
     """The mean rank of each run by group, kind of documents and mode, and how many documents it is over."""
-    rows = (
-        (facts.name, group, kind, mode, *mean) for facts in model.runs for group, kind, mode, mean in means(model, facts.name)
-    )
+    rows = ((facts.name, *mean) for facts in model.runs for mean in means(model, facts.name))
     return Drawn(("run", "group", "kind", "mode", "rank", "documents", "missing"), tuple(rows))
 
 

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolkit.core.system.lazy_names import alt
-from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import Column, over
 from toolkit.reporting.figures.kinds.placement import Beside, beside_points
-from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import (
     GREY,
     LEADS,

@@ -11,11 +11,10 @@ import numpy as np
 
 from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.core.system.lazy_names import alt
-from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics.families.paired import VARIANTS, wise_of_ranks
-from toolkit.metrics.families.pairs import BASE, CHANGED, REVERSED, pairs
-from toolkit.reporting.figures.charts import chart_of
-from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.metrics.families.pairs import BASE, CHANGED, REVERSED
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
+from toolkit.reporting.figures.columns import followed
 from toolkit.reporting.figures.theme import (
     COLOURS,
     DASHES,
@@ -40,11 +39,7 @@ COLUMNS = ("run", "query", "document", "R_ori", "R_ins", "R_rev", "N", *VARIANTS
 
 
 class Side(NamedTuple):
-    """A panel: gold documents whose WISE depends on two of their three ranks.
-
-    title  what they have in common
-    other  the rank along the vertical axis
-    """
+    """A panel: gold documents whose WISE depends on two of their three ranks; other  the one along the vertical axis"""
 
     title: str
     other: str
@@ -63,15 +58,14 @@ def applies(model: ReportModel) -> bool:
 def drawn(model: ReportModel) -> Drawn:
     """Every gold document of every run: its ranks, N, and WISE in each variant."""
     rows: list[tuple] = []
-    for facts in model.runs:
-        for part in model.judgments.parts:
-            followed = pairs(own_queries(facts.run, part), part.qrels)
-            kept = followed.gold & (followed.judged_in(REVERSED) & ~followed.absent(BASE, CHANGED, REVERSED))[followed.queries]
-            ranks, n = followed.ranks[kept], followed.relevant[followed.queries[kept]]
+    for name, of_run in followed(model).items():
+        for _, found in of_run:
+            kept = found.gold & (found.judged_in(REVERSED) & ~found.absent(BASE, CHANGED, REVERSED))[found.queries]
+            ranks, n = found.ranks[kept], found.relevant[found.queries[kept]]
             values = [wise_of_ranks(*ranks.T, n, K, variant).tolist() for variant in VARIANTS]
-            ids = ((followed.query_ids[followed.queries[row]], followed.doc_ids[row]) for row in np.flatnonzero(kept))
+            ids = ((found.query_ids[found.queries[row]], found.doc_ids[row]) for row in np.flatnonzero(kept))
             for both, three, many, *wise in zip(ids, ranks.tolist(), n.tolist(), *values, strict=True):
-                rows.append((facts.name, *both, *three, many, *wise))
+                rows.append((name, *both, *three, many, *wise))
     return Drawn(COLUMNS, tuple(rows))
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from toolkit import registry
 from toolkit.core.system.lazy_names import alt
-from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import Column, argued, over, shown_column
-from toolkit.reporting.figures.group_panels import MOST, STEP, runs_shown
-from toolkit.reporting.figures.plot import Drawn, plot
-from toolkit.reporting.figures.theme import NAMES_ONCE, focused, run_looks, run_rows
+from toolkit.reporting.figures.theme import NAMES_ONCE, ROWS, STEP, focused, run_looks, run_rows, runs_shown
 from toolkit.reporting.report.model import ReportModel
 from toolkit.reporting.tables.rank_table import ranked
 
@@ -82,4 +80,4 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 
 TIPS = (("score", "score", ".3f"), ("rank", "rank", "d"), ("low", "may be from", "d"), ("high", "to", "d"))
 
-SYSTEM_RANKS = plot("system-ranks", applies, draw, drawn, most=MOST)
+SYSTEM_RANKS = plot("system-ranks", applies, draw, drawn, most=ROWS)

@@ -10,10 +10,9 @@ from toolkit.core.modes import BASE
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.comparison.references import BLIND, RANDOM
 from toolkit.evaluation.scores.scoring import INTERVAL
-from toolkit.reporting.figures.charts import chart_of
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import Column, best_runs, following, relevance, shown_column
 from toolkit.reporting.figures.kinds.placement import WIDTH, beside_points, label_opacity, line_opacity
-from toolkit.reporting.figures.plot import Drawn, plot
 from toolkit.reporting.figures.theme import GREY, axis_name, run_labels, run_looks
 from toolkit.reporting.report.model import Key, ReportModel
 

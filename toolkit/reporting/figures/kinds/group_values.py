@@ -1,51 +1,139 @@
-"""Measures over pairs of modes by dimension, as InfoSearch's radar plots show them."""
+"""Runs by groups, where a system is strong and where it is weak: as a heat map, and as InfoSearch's radar plots show it."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from toolkit import registry
 from toolkit.core.system.lazy_names import alt
-from toolkit.reporting.figures.charts import chart_of
-from toolkit.reporting.figures.columns import own_groups, paired
-from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
+from toolkit.reporting.figures.columns import Column, own_groups, paired
 from toolkit.reporting.figures.theme import (
     GREY,
+    NAMES_ONCE,
+    NEAR_BLACK,
+    PALE,
+    SMALL,
     axis_name,
+    cell,
     focused,
     labels,
     lead,
     lines_and_points,
     only_leading,
+    row_height,
+    run_rows,
     ticks,
     with_legend_clicks,
 )
-from toolkit.reporting.report.model import ReportModel
+from toolkit.reporting.report.model import ReportModel, leading_columns
 
-ACROSS = 2  # circles side by side
+ACROSS = 2  # panels or circles side by side
 FEWEST = 5  # groups: fewer make no area that an eye compares
 
 
-def applies(model: ReportModel) -> bool:
+class Colours(NamedTuple):
+    """What the colours of cells mean in every panel; pale_on  on which values text is pale, an expression of Vega"""
+
+    title: str
+    scheme: str
+    low: float
+    high: float
+    pale_on: str
+
+
+SIGNED = Colours("from -1 to 1", "purpleorange", -1, 1, "abs(datum.value) > 0.65")
+SHARES = Colours("from 0 to 1", "cividis", 0, 1, "datum.value < 0.475")
+SCALES = SHARES, SIGNED
+
+
+def has_groups(model: ReportModel) -> bool:
+    """Several groups, and a measure that is a fraction."""
+    return len(own_groups(model)) > 1 and any(map(scale_of, leading_columns(model)))
+
+
+def drawn(model: ReportModel) -> Drawn:
+    """The value of each run in each group and on average."""
+    columns = list(filter(scale_of, leading_columns(model)))
+    return Drawn(("measure", "mode", "run", "group", "value"), tuple(_values(model, columns, model.groups)))
+
+
+def _values(model: ReportModel, columns: Iterable[Column], groups: Iterable[str]) -> Iterator[tuple]:
+    """Of each run in each group: measure, mode, run, group, value, where it has one."""
+    for column, facts, group in itertools.product(columns, model.runs, groups):
+        if (value := facts.value(*column, group)) is not None:
+            yield *column, facts.name, group, value
+
+
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A panel a measure and mode, a row a run, a column a group; every cell has its number."""
+    rows = lead(drawn(model).dicts(), model)
+    groups = labels(model.groups)
+    for row in rows:
+        row |= {"group": groups[row["group"]], "_shown": cell(row["value"])}
+    kinds = [[column for column in leading_columns(model) if scale_of(column) == scale] for scale in SCALES]
+    return alt.vconcat(
+        *(
+            alt.concat(
+                *(_cells(model, column, [row for row in rows if (row["measure"], row["mode"]) == column]) for column in kind),
+                columns=ACROSS,
+                align="each",
+            )
+            for kind in kinds
+            if kind
+        ),
+        usermeta=NAMES_ONCE,
+    ).resolve_scale(color="independent")
+
+
+def scale_of(column: Column) -> Colours | None:
+    """The colours of a measure; None for ranks, which have no end."""
+    measure = registry.measure(column[0])
+    if measure.unit != "fraction":
+        return None
+    return SIGNED if measure.lowest < 0 else SHARES
+
+
+def _cells(model: ReportModel, column: Column, rows: list[dict]) -> alt.TopLevelMixin:
+    colours = scale_of(column)
+    groups = list(labels(model.groups).values())
+    base = chart_of(rows).encode(
+        x=alt.X(
+            "group:N", title=None, scale=alt.Scale(domain=groups), axis=alt.Axis(labelAngle=-40, grid=False, labelLimit=110)
+        ),
+        y=run_rows(model),
+        opacity=focused(),
+        tooltip=["run:N", "group:N", "value:Q"],
+    )
+    legend = alt.Legend(title=colours.title, gradientLength=200, orient="bottom")
+    scale = alt.Scale(domain=[colours.low, colours.high], scheme=colours.scheme, reverse=colours is SIGNED, clamp=True)
+    grounds = base.mark_rect(stroke=PALE, strokeWidth=0.5).encode(color=alt.Color("value:Q", scale=scale, legend=legend))
+    ink = alt.when(colours.pale_on).then(alt.value(PALE)).otherwise(alt.value(NEAR_BLACK))
+    numbers = base.mark_text(fontSize=SMALL).encode(text="_shown:N", color=ink)
+    title = axis_name(*column)
+    return alt.layer(grounds, numbers, title=title, width=36 * len(groups), height=alt.Step(row_height(model)))
+
+
+HEATMAP = plot("heatmap", has_groups, draw, drawn)
+
+
+def has_radar(model: ReportModel) -> bool:
     """Asked for, measures over pairs of modes, and five groups."""
     return model.radar and len(own_groups(model)) >= FEWEST and bool(paired(model))
 
 
-def drawn(model: ReportModel) -> Drawn:
+def drawn_radar(model: ReportModel) -> Drawn:
     """The value of each run in each group."""
-    rows = (
-        (measure, facts.name, group, facts.value(measure, mode, group))
-        for measure, mode in paired(model)
-        for facts in model.runs
-        for group in own_groups(model)
-    )
-    kept = tuple(row for row in rows if row[3] is not None)
-    return Drawn(("measure", "run", "group", "value"), kept)
+    rows = _values(model, paired(model), own_groups(model))
+    return Drawn(("measure", "run", "group", "value"), tuple((measure, *row) for measure, _, *row in rows))
 
 
-def draw(model: ReportModel) -> alt.TopLevelMixin:
+def draw_radar(model: ReportModel) -> alt.TopLevelMixin:
     """A circle a measure, a spoke a group, a closed line a run; retrieval and reranking apart, on the same rings."""
-    rows = lead(drawn(model).dicts(), model)
+    rows = lead(drawn_radar(model).dicts(), model)
     circles = []
     for column in paired(model):
         own = [row for row in rows if row["measure"] == column[0]]
@@ -56,9 +144,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 
 
 def stages(model: ReportModel) -> dict[str, set[str]]:
-    """`retrieval` and `reranking` -> names of their runs, as InfoSearch's figure 3 has them apart; one, without a name, where
-    all are of one stage.
-    """
+    """Runs of `retrieval` and of `reranking`, apart as in InfoSearch's figure 3; one without a name where all are alike."""
     reranking = {facts.name for facts in model.runs if facts.heading.endswith("reranker")}
     retrieval = {facts.name for facts in model.runs} - reranking
     return {"retrieval": retrieval, "reranking": reranking} if retrieval and reranking else {"": retrieval | reranking}
@@ -137,4 +223,4 @@ def _side(across: float) -> str:
     return "center" if abs(across) < 0.1 else "left" if across > 0 else "right"
 
 
-RADAR = plot("radar", applies, draw, drawn)
+RADAR = plot("radar", has_radar, draw_radar, drawn_radar)

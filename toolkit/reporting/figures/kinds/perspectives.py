@@ -1,18 +1,21 @@
-"""Which side of a question a system retrieves, and whether it follows the query's (BERDS, figures 2 and 3)."""
+"""Perspectives of a question (BERDS): how deep they are found, which side is retrieved, and whether it follows the query's."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
+from toolkit.evaluation.analyses.coverage import first_ranks
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.evaluation.scores.stance import CUTOFF, FORMS, Tally, contested_questions, tally
-from toolkit.evaluation.scores.subtopics import perspectives
-from toolkit.reporting.figures.charts import chart_of
-from toolkit.reporting.figures.plot import Drawn, plot
+from toolkit.evaluation.scores.subtopics import has_subtopics, named_perspectives, perspectives
+from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.theme import (
     INK,
     NEAR_BLACK,
@@ -26,15 +29,88 @@ from toolkit.reporting.figures.theme import (
 )
 from toolkit.reporting.report.model import ReportModel, RunFacts
 
+DEPTH = 100
+TICKS = [1, 2, 5, 10, 20, 50, 100]
 SHOWN = {"SupportingOnly": "supporting only", "OpposingOnly": "opposing only", "Both": "both", "Neither": "neither"}
 STANCE_COLOURS = ("#4B1D7A", "#A04A00", "#F2B84B", "#BDBDBD")  # dark, middle, bright, pale: in grey as well
 LABELLED = 0.07  # the smallest part of a bar that has room for its number
 
 
-def applies(model: ReportModel) -> bool:
+def has_perspectives(model: ReportModel) -> bool:
+    """Judgments of perspectives."""
+    return not model.judgments.modes and all(has_subtopics(part.qrels) for part in model.judgments.parts)
+
+
+def found_by(run: Run, qrels: Qrels) -> tuple[np.ndarray, np.ndarray]:
+    """(queries, DEPTH) how many of a question's perspectives the top k hold, k from 1; and (queries,) how many it has."""
+    first = np.minimum(first_ranks(run, qrels, DEPTH), DEPTH + 1).astype(np.int64)
+    at = np.zeros((len(qrels.query_ids), DEPTH + 2), np.int64)
+    np.add.at(at, (named_perspectives(qrels)[0], first), 1)
+    return at[:, 1:-1].cumsum(axis=1), at.sum(axis=1)
+
+
+def curves(model: ReportModel, *, every: bool) -> Mapping[str, np.ndarray]:
+    """Run -> (DEPTH,) the share of questions at each depth; over several groups the mean of theirs.
+
+    every  whether all perspectives must be there; otherwise, as MRecall has it, k of them are enough
+    """
+    enough = np.full(DEPTH, np.iinfo(np.int64).max) if every else np.arange(1, DEPTH + 1)
+    shares = {}
+    for facts in model.runs:
+        of_groups = []
+        for part in model.judgments.parts:
+            held, named = found_by(own_queries(facts.run, part), part.qrels)
+            of_groups.append((held >= np.minimum(named[:, None], enough)).mean(axis=0))
+        shares[facts.name] = np.mean(of_groups, axis=0)
+    return shares
+
+
+def drawn_depth(model: ReportModel, *, every: bool) -> Drawn:
+    """The share of each run at each depth."""
+    rows = (
+        (name, depth, share)
+        for name, shares in curves(model, every=every).items()
+        for depth, share in enumerate(shares.tolist(), 1)
+    )
+    return Drawn(("run", "depth", "share"), tuple(rows))
+
+
+def draw_depth(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
+    """A stepped line a run, with its points at the depths that the axis names."""
+    shares = curves(model, every=every)
+    rows = [
+        {"run": name, "depth": depth, "share": share}
+        for name, curve in shares.items()
+        for depth, share in enumerate(curve.tolist(), 1)
+        if depth in TICKS or share != curve[depth - 2]
+    ]
+    base = only_leading(chart_of(lead(rows, model)), model).encode(
+        x=alt.X(
+            "depth:Q", title="depth (documents)", scale=alt.Scale(type="log", domain=[1, DEPTH]), axis=alt.Axis(values=TICKS)
+        ),
+        y=alt.Y("share:Q", title="questions (fraction)", scale=alt.Scale(domain=[0, 1])),
+        opacity=focused(),
+    )
+    line = base.mark_line(interpolate="step-after", strokeWidth=1.8)
+    named = base.transform_filter(alt.FieldOneOfPredicate(field="depth", oneOf=TICKS))
+    points = named.mark_point(filled=True, size=50)
+    lines, points = lines_and_points(line, points, model, ["run:N", "depth:Q", "share:Q"])
+    return alt.layer(with_legend_clicks(lines), points, width=520, height=280)
+
+
+MRECALL = plot("mrecall", has_perspectives, partial(draw_depth, every=False), partial(drawn_depth, every=False), depth=DEPTH)
+COVERAGE = plot("coverage", has_perspectives, partial(draw_depth, every=True), partial(drawn_depth, every=True), depth=DEPTH)
+
+
+def has_sides(model: ReportModel) -> bool:
     """Judgments of perspectives, some question with exactly two of them in each group."""
     judgments = model.judgments
     return not judgments.modes and all((perspectives(part.qrels) == 2).any() for part in judgments.parts)
+
+
+def has_forms(model: ReportModel) -> bool:
+    """These, and runs with perspectives as queries."""
+    return has_sides(model) and any(facts.by_stance for facts in model.runs)
 
 
 def tallies(facts: RunFacts, model: ReportModel) -> Iterator[tuple[str, list[Tally]]]:
@@ -109,7 +185,11 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
     return alt.layer(zero, with_legend_clicks(lines), points, width=400, height=260)
 
 
-STANCES = plot("stance", applies, draw_stance, drawn_stance, cutoff=CUTOFF)
+STANCES = plot("stance", has_sides, draw_stance, drawn_stance, cutoff=CUTOFF)
 LEANS = plot(
-    "lean", lambda model: applies(model) and any(facts.by_stance for facts in model.runs), draw_lean, drawn_lean, cutoff=CUTOFF
+    "lean",
+    lambda model: has_sides(model) and any(facts.by_stance for facts in model.runs),
+    draw_lean,
+    drawn_lean,
+    cutoff=CUTOFF,
 )
