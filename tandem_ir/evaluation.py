@@ -73,7 +73,8 @@ def experiment(
     rerank  rerankers, each of which reranks the run of every system
     output  a folder: a folder for each benchmark with its runs, their records and `scores.json`; `report.html`
     how     `hits`, `depth`, `measures`, `missing`, `recipe`, `systems`, `threads`, `device`, `precision`, `batch_size`,
-            `trust_remote_code`; `reranking`, a mapping, has what rerankers alone take
+            `trust_remote_code`; `controls`, False for no placebo run of each system;
+            `reranking`, a mapping, has what rerankers alone take
             of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Its `scores` are by benchmark, `runs` the files, `failures` what could not be made. Raises ToolkitError, with everything

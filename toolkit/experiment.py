@@ -47,6 +47,8 @@ def parser() -> argparse.ArgumentParser:
     model_options(made.add_argument_group("models"))
     engine_options(made)
     scored = made.add_argument_group("evaluation")
+    without = "no run of each system with placebos in the place of instructions"
+    scored.add_argument("--no-controls", dest="controls", action="store_false", help=without)
     measure_option(scored)
     missing_option(scored)
     out = made.add_argument_group("output")
@@ -74,6 +76,7 @@ def main(args: argparse.Namespace) -> int:
         precision=args.precision,
         reranking=of_reranker,
         templates=args.templates,
+        controls=args.controls,
         **{name: getattr(args, name) for name in SEARCHING},
     )
     if args.dry_run:

@@ -23,8 +23,8 @@ from toolkit.datasets import TopicSet
 from toolkit.registry import FOLDER
 
 OTHER = ("short", "keywords")  # of `Topic.wordings`
-SHUFFLED, SWAPPED = "shuffled", "swapped"
-CHOICES = ("full", *OTHER, "placebo", SHUFFLED, SWAPPED, "none")
+PLACEBO, SHUFFLED, SWAPPED = "placebo", "shuffled", "swapped"
+CHOICES = ("full", *OTHER, PLACEBO, SHUFFLED, SWAPPED, "none")
 
 
 def topics_sent(topics: TopicSet, instruction: str) -> TopicSet:

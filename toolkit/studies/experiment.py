@@ -18,14 +18,16 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Scores
 from toolkit.core.system.files import write_text
+from toolkit.core.system.progress import say
 from toolkit.core.tables.aligned_table import Table
 from toolkit.datasets import TopicSet
 from toolkit.files.provenance import Output, Provenance, file_digest
 from toolkit.jobs import RunJob, pipeline_job
 from toolkit.jobs.file_job import opened
 from toolkit.jobs.search_jobs import rerank_job
+from toolkit.retrieval.instructions import PLACEBO, topics_sent
 from toolkit.retrieval.rerank.rerank_step import Rerank
-from toolkit.retrieval.search.chosen_system import on_servers
+from toolkit.retrieval.search.chosen_system import RULES, on_servers
 from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import given_topics
 from toolkit.studies.planned_rows import Failure, PlannedRow, make_row, recorded, why_unlike
@@ -60,6 +62,7 @@ class Experiment:
     missing     of evaluation, as in `toolkit.evaluation`
     templates   a file or mapping of name -> template of a query: each system is searched with each, and with each control in
                 the place of instructions, see `toolkit.studies.template_sets`; its documents are encoded once
+    controls    whether each system is run with placebos in the place of instructions, too, where the benchmark has some
     reranking   what rerankers alone take: `recipe`, `kind`, `loader`, `concurrency`, ...; `instruction_as` goes to every server
     how         what `Retrieve` takes; `device`, `batch_size`, `trust_remote_code` and `systems` (files) are rerankers', too
 
@@ -80,8 +83,10 @@ class Experiment:
         precision: str | None = None,
         reranking: dict[str, Any] | None = None,
         templates: str | Path | Mapping[str, str] | None = None,
+        controls: bool = True,
         **how: Any,
     ):
+        self.controls = controls
         self.output, self.measures, self.missing = Path(output), measures, missing
         self.templates = read_templates(templates) if templates is not None else {}
         if self.output.exists() and not self.output.is_dir():
@@ -121,22 +126,42 @@ class Experiment:
         self, benchmark: str, topics: TopicSet, step: Retrieve, rerankers: Sequence[Rerank], template: str
     ) -> Iterator[PlannedRow]:
         """A system's rows on a benchmark: its run, those of the rerankers over it, and beside its own template the controls."""
-        run = self._searched(benchmark, topics, step, template=template)
+        yield from self._reranked(self._searched(benchmark, topics, step, template=template), topics, rerankers)
+        for control in self._controls(topics, step) if not template else ():
+            run = self._searched(benchmark, topics, step, control=control)
+            yield from self._reranked(run, topics, () if self.templates else rerankers, control)
+
+    def _controls(self, topics: TopicSet, step: Retrieve) -> Sequence[str]:
+        """What stands in the place of instructions in further runs of a system: of a set of templates all of `CONTROLS`."""
+        if self.templates:
+            return CONTROLS
+        # rules read what the benchmark says an instruction asks for: nothing can stand in its place
+        if not self.controls or RULES in step.name or not any(topic.instruction for topic in topics.topics):
+            return ()
+        try:
+            topics_sent(topics, PLACEBO)
+        except ToolkitError as error:
+            say(f"note: {topics.name} has no control run: {error.message}")
+            return ()
+        return (PLACEBO,)
+
+    @staticmethod
+    def _reranked(run: PlannedRow, topics: TopicSet, rerankers: Sequence[Rerank], control: str = "") -> Iterator[PlannedRow]:
+        """A run, and each reranker's over it."""
         yield run
         for reranker in rerankers:
             name = f"{run.name}.{reranker.name}"
             place = run.path.with_name(f"{name}.trec")
-            job = partial(rerank_job, run.path, reranker, topics=topics, output=place, tag=name)
-            yield PlannedRow(place, job, run, benchmark=benchmark)
-        for control in CONTROLS if self.templates and not template else ():
-            yield self._searched(benchmark, topics, step, control=control)
+            how = {"topics": topics, "output": place, "tag": name, "instruction": control or "full"}
+            yield PlannedRow(place, partial(rerank_job, run.path, reranker, **how), run, benchmark=run.benchmark)
 
     def _searched(
         self, benchmark: str, topics: TopicSet, step: Retrieve, *, template: str = "", control: str = ""
     ) -> PlannedRow:
         """The run of a system, with one of the templates or a control in the place of instructions, looked up and checked."""
         called = f"template-{template}" if template else control
-        name = ".".join(filter(None, [step.tag if called else step.name, *step.limits, called]))
+        system = step.tag if called and self.templates else step.name
+        name = ".".join(filter(None, [system, *step.limits, called]))
         path = self.output / topics.name / f"{name}.trec"
         self.variants[path] = (step.tag, template, control)
 

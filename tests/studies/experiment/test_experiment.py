@@ -13,7 +13,7 @@ from toolkit.jobs import RunJob
 
 A, B = "infosearch-mini-audience", "instructir-mini-query-only"
 SYSTEMS = ("bm25", "bm25+rules")
-BOTH = (*SYSTEMS, "--recipe", "infosearch", "--benchmarks", A, B, "--hits", "5", "--output", "mine")
+BOTH = (*SYSTEMS, "--no-controls", "--recipe", "infosearch", "--benchmarks", A, B, "--hits", "5", "--output", "mine")
 RUNS = [f"mine/{name}/{run}.trec" for name in (A, B) for run in ("bm25.infosearch.hits-5", "bm25+rules.infosearch.hits-5")]
 OUTPUTS = [f"mine/{A}/scores.json", f"mine/{B}/scores.json", "mine/report.html"]
 
@@ -117,7 +117,7 @@ def test_only_what_is_out_of_date_is_made(place, cheap_report):
 
 
 def test_another_system_joins_those_that_are_there(place, cheap_report):
-    more = ("bm25", "--recipe", "infosearch", "--benchmarks", A, "--hits", "4", "--output", "mine")
+    more = ("bm25", "--no-controls", "--recipe", "infosearch", "--benchmarks", A, "--hits", "4", "--output", "mine")
     done = tandem("experiment", *more, cwd=place, check=True)
     assert "hits-4" in done.stderr
     assert remade(place) == {
@@ -182,7 +182,7 @@ def test_wrong_names_are_refused_together_before_anything_is_made(tmp_path):
 @pytest.mark.model
 def test_a_reranked_run_follows_the_run_below_it(tmp_path, cheap_report):
     tiny.tiny_bert(tmp_path / "ck", "BertForSequenceClassification", num_labels=1)
-    how = ("bm25", "--recipe", "infosearch", "--benchmarks", A, "--hits", "5", "--output", "mine")
+    how = ("bm25", "--no-controls", "--recipe", "infosearch", "--benchmarks", A, "--hits", "5", "--output", "mine")
     rerank = (*how, "--rerank", "./ck", "--rerank-kind", "cross-encoder", "--depth", "2")
     second = f"mine/{A}/bm25.infosearch.hits-5.rerank-ck.depth-2.trec"
     assert states(tmp_path, *rerank) == {RUNS[0]: "not there yet", second: "the run that it reranks is made first"}
@@ -202,7 +202,7 @@ def test_a_reranked_run_follows_the_run_below_it(tmp_path, cheap_report):
 
 def test_an_experiment_from_python(tmp_path, cheap_report):
     how = {"recipe": "infosearch", "hits": 5, "measures": ["WISE"]}
-    results = tandem_ir.experiment("bm25", A, output=tmp_path, **how)
+    results = tandem_ir.experiment("bm25", A, output=tmp_path, controls=False, **how)
     run = tandem_ir.search(A, system="bm25", recipe="infosearch", hits=5)
     assert results.scores[A]["WISE"] == tandem_ir.evaluate(run, benchmark=A, measures=["WISE"])["WISE"]
     assert (results.runs[A], results.failures) == ([tmp_path / A / "bm25.infosearch.hits-5.trec"], [])
@@ -224,7 +224,7 @@ def test_workers_of_one_engine_make_the_runs_of_this_process(made, tmp_path, mon
     monkeypatch.setattr("toolkit.engine.worker.settle", lambda settings: None)
     monkeypatch.setattr("toolkit.studies.experiment.opened", once)
     monkeypatch.chdir(tmp_path)
-    how = {"recipe": "infosearch", "hits": 5, "output": "mine", "engine": "ray", "workers": 2}
+    how = {"recipe": "infosearch", "hits": 5, "output": "mine", "engine": "ray", "workers": 2, "controls": False}
     results = tandem_ir.experiment(SYSTEMS, [A, B], **how)
     assert (opened, results.failures) == ([{"engine": "ray", "workers": 2}], [])
     assert executor.units >= len(RUNS)
@@ -237,3 +237,32 @@ def test_a_wrong_engine_begins_nothing(tmp_path):
     done = tandem("experiment", *BOTH, "--engine", "spark", cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: no engine 'spark'")
     assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.model
+def test_each_system_has_a_placebo_run_that_is_read_beside_it(tmp_path, cheap_report):
+    tiny.tiny_bert(tmp_path / "ck", "BertForSequenceClassification", num_labels=1)
+    how = (*SYSTEMS, "--recipe", "infosearch", "--benchmarks", A, B, "--hits", "5", "--output", "mine")
+    rerank = (*how, "--rerank", "./ck", "--rerank-kind", "cross-encoder", "--depth", "2")
+    named = [path.removesuffix(".trec") for path in states(tmp_path, *rerank) if "rerank" not in path]
+    bm25, rules = (f"mine/{A}/{name}.infosearch.hits-5" for name in SYSTEMS)
+    # B has no instructions, and rules read none
+    assert named == [bm25, f"{bm25}.placebo", rules, *(path.replace(A, B) for path in (bm25, rules))]
+    done = tandem("experiment", *rerank, cwd=tmp_path, check=True)
+    record = yaml.safe_load((tmp_path / f"{bm25}.placebo.rerank-ck.depth-2.trec.yaml").read_text())
+    assert record["method"]["instruction"] == "placebo"
+    lines = [line.split()[0] for line in done.stdout.partition(B)[0].splitlines() if line[:1].strip() or line.startswith("  p")]
+    below = [lines[place - 1] for place, name in enumerate(lines) if name == "placebo"]
+    assert below == [bm25.rpartition("/")[2], f"{bm25.rpartition('/')[2]}.rerank-ck.depth-2"]
+    assert "placebo" not in done.stdout.partition(B)[2]
+
+
+def test_a_benchmark_whose_instructions_have_no_placebo_says_so(tmp_path, monkeypatch, cheap_report):
+    def none(text):
+        raise tandem_ir.ToolkitError("there is no placebo for an instruction in greek script", "none")
+
+    monkeypatch.setattr("toolkit.retrieval.instructions.neutral_text", none)
+    how = ("bm25", "--recipe", "infosearch", "--benchmarks", A, "--hits", "5", "--output", "mine")
+    done = tandem("experiment", *how, "--dry-run", cwd=tmp_path, check=True)
+    assert f"note: {A} has no control run" in done.stderr
+    assert "placebo.trec" not in done.stdout

@@ -11,7 +11,13 @@ from toolkit.studies.measure_cards.evidence import computed, evidence_tables
 
 MINIS = [spec.name for spec in registry.benchmarks().values() if spec.mini]
 TABLES = {
-    "WISE": ["What reference rankings score", "Decisions between two runs, by core queries", "Agreement", "Sensitivity"],
+    "WISE": [
+        "What reference rankings score",
+        "Value under controls",
+        "Decisions between two runs, by core queries",
+        "Agreement",
+        "Sensitivity",
+    ],
     "MRecall": ["Decisions between two runs, by core queries", "Agreement", "Sensitivity"],
 }
 

@@ -113,9 +113,9 @@ def _default(model: ReportModel) -> str:
 
 
 def by_heading(model: ReportModel) -> dict[str, list[RunFacts]]:
-    """Kind of system -> its runs, in the report's order."""
+    """Kind of system -> its runs, in the report's order, without controls."""
     kinds = defaultdict(list)
-    for facts in model.runs:
+    for facts in model.systems:
         kinds[facts.heading].append(facts)
     return dict(kinds)
 
@@ -134,7 +134,7 @@ def marks(model: ReportModel, group: str) -> dict[tuple[str, Key], str]:
         key = Key(group, *column)
         for runs in by_heading(model).values():
             marked |= {(name, key): OF_KIND for name in best(model, runs, key)}
-        marked |= {(name, key): BEST for name in best(model, model.runs, key)}
+        marked |= {(name, key): BEST for name in best(model, model.systems, key)}
     return marked
 
 

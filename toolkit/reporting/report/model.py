@@ -15,6 +15,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.core.specs import BenchmarkSpec, SystemSpec
 from toolkit.core.topics import Topic
+from toolkit.evaluation.comparison.controls import controls_among
 from toolkit.evaluation.comparison.primary import leading_number
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.evaluation.scores.run_inputs import Source
@@ -127,6 +128,16 @@ class ReportModel:
     baseline: str = ""
 
     @cached_property
+    def controls(self) -> dict[str, tuple[str, str]]:
+        """Control run -> what stood in the place of instructions, and the run that it is read beside (`controls_among`)."""
+        return controls_among({facts.name: facts.records for facts in self.runs})
+
+    @property
+    def systems(self) -> tuple[RunFacts, ...]:
+        """The runs that compete: no controls."""
+        return tuple(facts for facts in self.runs if facts.name not in self.controls)
+
+    @cached_property
     def groups(self) -> tuple[str, ...]:
         """Those that have rows, the macro average among them where there are several."""
         return tuple(dict.fromkeys(row.group for facts in self.runs for row in facts.scores))
@@ -155,7 +166,7 @@ def leading(model: ReportModel) -> tuple[str, str]:
 def leader(model: ReportModel) -> list[str]:
     """The runs with the best value of the leading number; several where they tie, none where nobody has one."""
     key = Key(model.overall, *leading(model))
-    return best_of(known_values(model.runs, key), key.measure)
+    return best_of(known_values(model.systems, key), key.measure)
 
 
 def query_values(runs: Sequence[RunFacts], key: Key) -> tuple[tuple[str, ...], np.ndarray]:

@@ -58,7 +58,7 @@ def ranked(model: ReportModel) -> dict[Key, Ranking]:
     tested = tested_measures(model)
     numbers = [column for column in model.columns(model.overall) if column[0] in tested]
     keys = [Key(model.overall, *column) for column in numbers if is_ranked(*column, model.judgments.modes)]
-    return {key: ranking(model, key, model.runs) for key in keys if _is_complete(model, key)}
+    return {key: ranking(model, key, model.systems) for key in keys if _is_complete(model, key)}
 
 
 def _is_complete(model: ReportModel, key: Key) -> bool:

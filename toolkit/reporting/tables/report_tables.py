@@ -14,7 +14,7 @@ from toolkit.evaluation.scores.scoring import INTERVAL, is_ranked
 from toolkit.metrics.evaluation import PAIRED
 from toolkit.reporting.report.differences import against, by_heading, marks
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, known_values, leading, leading_columns
-from toolkit.reporting.tables.rank_table import Ranking, ranked
+from toolkit.reporting.tables.rank_table import Ranked, Ranking, ranked
 from toolkit.reporting.tables.text_table import (
     BEST,
     DAGGER,
@@ -58,17 +58,20 @@ def main_table(model: ReportModel) -> Table:
     """
     title = f"{model.name}: average over {len(model.groups) - 1} groups" if len(model.groups) > 1 else model.name
     by = Key(model.overall, *leading(model))
-    found = ranked(model).get(by) if len(model.runs) > 1 else None
+    found = ranked(model).get(by) if len(model.systems) > 1 else None
     possible = {each.name: each for each in found.systems} if found else {}
     table = _scores(model, model.overall, "main", title, main_columns(model, model.overall))
     if not possible:
         return table
     head = Head("", "rank", note=f"by {shown_measure(by.measure)}; {RANKED}", better="lower")
-    rows = tuple(
-        (*row[:2], Cell(each.ranks, float(each.first)), *row[2:]) for row in table.rows for each in [possible[row[0].text]]
-    )
+    rows = tuple((*row[:2], _rank(possible.get(row[0].text)), *row[2:]) for row in table.rows)
     heads = (*table.heads[:2], head, *table.heads[2:])
     return replace(table, heads=heads, blocks=(Block("", rows),))
+
+
+def _rank(found: Ranked | None) -> Cell:
+    """The ranks that a system may have; a control has none."""
+    return Cell(found.ranks, float(found.first)) if found else Cell("control")
 
 
 def group_tables(model: ReportModel) -> list[Table]:
@@ -136,11 +139,14 @@ def _title(measure: str, mode: str) -> str:
 
 
 def _best_first(model: ReportModel, group: str) -> list[RunFacts]:
-    """The runs by the leading number, those without one last; equals in the report's order."""
+    """The runs by the leading number, those without one last, equals in the report's order; each followed by its controls."""
     key = Key(group, *leading(model))
     down = 1 if registry.measure(key.measure).direction == "lower" else -1
-    known = known_values(model.runs, key)
-    return sorted(model.runs, key=lambda facts: down * known.get(facts.name, down * math.inf))
+    known = known_values(model.systems, key)
+    ordered = sorted(model.systems, key=lambda facts: down * known.get(facts.name, down * math.inf))
+    places = {facts.name: place for place, facts in enumerate(ordered)}
+    places |= {name: places[beside] for name, (_, beside) in model.controls.items()}
+    return sorted(model.runs, key=lambda facts: (places[facts.name], facts.name in model.controls))
 
 
 def _cell(model: ReportModel, facts: RunFacts, key: Key, marked: Mapping[tuple[str, Key], str]) -> Cell:

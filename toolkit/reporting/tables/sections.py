@@ -102,7 +102,7 @@ def section(model: ReportModel, *, missing: str = "worst", published: bool = Fal
     """All tables of a benchmark's runs; published, claims  also `published_table` and `claims_table`."""
     more = [published_table(model, missing=missing)] if published else []
     more += [claims_table(model, missing=missing)] if claims else []
-    more += [ranks(model), *pair_tables(model)] if len(model.runs) > 1 else []
+    more += [ranks(model), *pair_tables(model)] if len(model.systems) > 1 else []
     more += [kind_table(model)] if has_kinds(model) else []
     more += [cost(model), coverage(model)]
     others = [references(model)] if any(facts.references for facts in model.runs) else []

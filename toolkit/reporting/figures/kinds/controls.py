@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import Any
-
 from toolkit.core.modes import INSTRUCTED, REVERSED
 from toolkit.core.system.lazy_names import alt
+from toolkit.evaluation.comparison.controls import method_of, replaced
 from toolkit.evaluation.comparison.references import BLIND
 from toolkit.files.provenance import part
 from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
@@ -14,11 +12,9 @@ from toolkit.reporting.figures.columns import Column, following, keys, relevance
 from toolkit.reporting.figures.intervals import interval
 from toolkit.reporting.figures.theme import GREY, ROWS, focused, groups_shown, named_groups, panel_row, run_looks, runs_shown
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, leading
+from toolkit.retrieval.instructions import PLACEBO
 
-PLACEBO = "placebo"
 FEWEST = 3  # runs of one system that were sent different things, for a figure of templates
-# a checkpoint is known by its revision, its weights are named by newer records alone
-APART = ("instruction", "usage", "requests", "queries cut", "device", "weights")
 
 
 def applies(model: ReportModel) -> bool:
@@ -34,28 +30,10 @@ def columns(model: ReportModel) -> list[Column]:
     return [*modes, following(model)]
 
 
-def is_placebo(facts: RunFacts) -> bool:
-    """Whether its record says that placebos were sent in the place of instructions."""
-    return any(part(record, "method").get("instruction") == PLACEBO for record in facts.records)
-
-
 def placebo_run(model: ReportModel, facts: RunFacts) -> RunFacts | None:
     """The placebo run that was made as this one is; None where there is none among the runs."""
-    if not facts.records or is_placebo(facts):
-        return None
-    wanted = _method(facts)
-    return next((other for other in model.runs if is_placebo(other) and _method(other) == wanted), None)
-
-
-def _method(facts: RunFacts, *more: str) -> list[Any]:
-    """How a run was made, but for what became of instructions, what was counted, what only newer records say, and `more`."""
-    return [_without(part(record, "method"), (*APART, *more)) for record in facts.records]
-
-
-def _without(value: Any, names: Container[str]) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _without(each, names) for name, each in value.items() if name not in names}
-    return [_without(each, names) for each in value] if isinstance(value, list) else value
+    names = [name for name, beside in model.controls.items() if beside == (PLACEBO, facts.name)]
+    return next((other for other in model.runs if other.name in names), None)
 
 
 def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> tuple | None:
@@ -86,7 +64,7 @@ def drawn(model: ReportModel) -> Drawn:
 
 
 def _runs(model: ReportModel) -> dict[str, str]:
-    placebos = {facts.name for facts in model.runs if is_placebo(facts)}
+    placebos = {facts.name for facts in model.runs if replaced(facts.records) == PLACEBO}
     return {name: shown for name, shown in runs_shown(model).items() if name not in placebos}
 
 
@@ -140,7 +118,7 @@ def _families(model: ReportModel) -> list[list[RunFacts]]:
     found: dict[str, list[RunFacts]] = {}
     for facts in model.runs:
         if facts.records and facts.value(*leading(model), model.overall) is not None:
-            found.setdefault(repr(_method(facts, "templates", "template digest")), []).append(facts)
+            found.setdefault(repr(method_of(facts.records, "templates", "template digest")), []).append(facts)
     return [own for own in found.values() if len(own) >= FEWEST]
 
 
