@@ -152,7 +152,8 @@ class Scores:
         return self.value(measure)
 
     def value(self, measure: object, mode: str | None = None, *, group: str | None = None, run: str | None = None) -> float:
-        """The one aggregate value that fits. What there is one of need not be named; of groups, the overall one is taken.
+        """The one aggregate value that fits. What there is one of need not be named; of groups, the overall one is taken, and
+        of runs those that are no controls.
 
         measure  as ir_measures writes it, or its object
 
@@ -163,6 +164,8 @@ class Scores:
         fits = [row for row in rows if all(value is None or getattr(row, name) == value for name, value in wanted.items())]
         if group is None:
             fits = [row for row in fits if row.group in OVERALL] or fits
+        if run is None:
+            fits = [row for row in fits if row.run not in self.controls] or fits
         if len(fits) == 1:
             return fits[0].value
         known = fits or [row for row in rows if row.measure == str(measure)] or rows
