@@ -45,9 +45,7 @@ def test_evaluate_shows_a_control_below_its_run_whatever_the_order():
     assert names == ["run", "all-minilm-l6-v2", RUNS.format("bm25"), "placebo"]
     alone = tandem("evaluate", *files[:2], "--benchmark", "infosearch-mini-audience", "-m", "nDCG@10", check=True)
     assert "  placebo" not in alone.stdout
-    rows = json.loads(tandem("evaluate", *files, "--benchmark", "infosearch-mini-audience", "--format", "json").stdout)[
-        "scores"
-    ]
+    rows = json.loads(tandem("evaluate", *files, "--benchmark", "infosearch-mini-audience", "--format", "json").stdout)["rows"]
     assert {row["run"] for row in rows} == {"all-minilm-l6-v2", *files[::2]}
 
 

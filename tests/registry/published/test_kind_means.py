@@ -55,7 +55,7 @@ def test_a_report_has_the_mean_of_each_kind():
     (model,) = collect(paths, ["infosearch-mini"])
     assert has_kinds(model)
     table = kind_table(model)
-    sparse = [facts for facts in model.runs if facts.heading == "sparse"]
+    sparse = [facts for facts in model.systems if facts.heading == "sparse"]
     [row] = [row for row in table.rows if row[0].text == "sparse"]
     column = next(place for place, head in enumerate(table.heads) if head.title.startswith("WISE"))
     mean = sum(facts.value("WISE@20", "paired", "average") for facts in sparse) / len(sparse)

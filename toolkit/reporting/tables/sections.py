@@ -38,7 +38,7 @@ from toolkit.reporting.tables.text_table import Block, Cell, Head, Table, score
 
 def has_kinds(model: ReportModel) -> bool:
     """Whether a kind has several runs: the mean of one is in the main table."""
-    return len({facts.heading for facts in model.runs}) < len(model.runs)
+    return len({facts.heading for facts in model.systems}) < len(model.systems)
 
 
 def kind_table(model: ReportModel) -> Table:
