@@ -74,7 +74,8 @@ def numbers(text):
     systems=st.integers(2, 30),
     measures=st.integers(1, 9),
     width=st.sampled_from([None, "column", "page"]),
-    name=st.text(alphabet="aB-_ .+W0é编|", max_size=60),
+    # a name that reads as a number would be counted as one
+    name=st.text(alphabet="aB-_ .+W0é编|", max_size=60).filter(lambda name: not NUMBERS.search(name)),
 )
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_every_number_is_in_some_part_once_and_no_part_is_too_wide(systems, measures, width, name):
