@@ -134,6 +134,8 @@ def _published(prepared: Evaluation, args: argparse.Namespace) -> None:
     from toolkit.evaluation.comparison.paper_comparison import check_judged, lay_out, long_forms, scores_beside, standing_table
     from toolkit.evaluation.scores.core_queries import CORE
 
+    if args.standing and args.published is not None:
+        raise ToolkitError("--standing is among all systems, --published beside one", "name one of the two")
     if args.ori_unit == CORE:
         raise ToolkitError("each printed number is compared in its own unit", "leave --ori-unit out")
     if args.by_query or args.by_type or args.references or args.intervals:

@@ -282,7 +282,7 @@ def test_standing_stands_beside_what_a_paper_prints_and_is_refused_for_a_mini(ru
     assert "place" in to_text([table])
     with pytest.raises(ToolkitError, match="none of these numbers"):
         standing_table(prepare([str(run)], "infosearch", None, None, "tandem"), "infosearch", ["WISE@20"], "worst")
-    for wrong in (["--format", "trec"], ["--by-query"], ["--baseline", run]):
+    for wrong in (["--format", "trec"], ["--by-query"], ["--published"], ["--baseline", run]):
         assert tandem("evaluate", run, "--benchmark", "infosearch", "--standing", *wrong).returncode == 2
     done = tandem("evaluate", run, "--benchmark", "infosearch-mini", "--standing")
     assert (done.returncode, "never set beside published ones" in done.stderr) == (2, True)

@@ -5,13 +5,14 @@ Axioms and what contradicts them, and how the measure orders the systems of pape
 
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.core.tables.table_forms import to_markdown
-from toolkit.metrics.agreement import Agreement, printed_agreement
-from toolkit.registry.published.paper_tables import graded, papers, reading
+from toolkit.metrics.agreement import Agreement, between_groups, lay_out_between, printed_agreement
+from toolkit.registry.published.paper_tables import graded, papers, reading, sources
 from toolkit.studies.measure_cards.axioms import AXIOMS, MODES, Axiom, Counterexample, counterexamples, forms, held
 from toolkit.studies.measure_cards.evidence import evidence_tables
 from toolkit.studies.measure_cards.measure_card import Card, as_table, cards
@@ -31,7 +32,7 @@ A page each: what each of Tandem's measures is, needs and gives, rendered from `
 
 def tables_of(name: str) -> list[Table]:
     """Axioms, what is published, and what is recorded of the registered runs: those that there is something to say of."""
-    from_papers = (counterexample_table(name), published_table(name), agreement_table(name))
+    from_papers = (counterexample_table(name), published_table(name), agreement_table(name), sets_table(name))
     return [*(table for table in from_papers if table.rows), *evidence_tables(name)]
 
 
@@ -64,6 +65,14 @@ def agreement_table(name: str) -> Table:
     ]
     title = "Agreement with other measures, in papers"
     return Table((*columns, Column("tau"), Column("systems")), rows, title=title)
+
+
+def sets_table(name: str) -> Table:
+    """Whether public results order models alike on sister sets of a benchmark (`benchmarks published --between-groups`)."""
+    found = [between_groups(source) for source in sources() if source not in papers()]
+    rows = [row for rows, _ in found for row in rows if registry.measure(row.measure).name == name]
+    notes = [note for _, notes in found for note in notes]
+    return replace(lay_out_between(rows, notes), title="Agreement between sister sets, of public results")
 
 
 @functools.cache
