@@ -263,6 +263,16 @@ def test_a_download_that_broke_off_is_not_taken_for_a_checkpoint(home, bert):
     assert not is_here("org/tiny", COMMIT[::-1])
 
 
+def test_no_file_is_written_on_when_another_could_not_be_had(home, bert):
+    with serving(hub_files(bert)) as files:
+        del files.content[f"/org/tiny/resolve/{COMMIT}/config.json"]
+        before = {thread.ident for thread in threading.enumerate() if "(worker)" in thread.name}
+        out, _ = located(files.base, COMMIT)
+        after = {thread.ident for thread in threading.enumerate() if "(worker)" in thread.name}
+    assert out[0].startswith(f"error: cannot fetch org/tiny at {COMMIT[:12]}")
+    assert after <= before
+
+
 def test_folders_of_the_hub_tell_their_commit(home, tmp_path):
     kept = home / "models" / "org--tiny" / f"{COMMIT}.code"
     assert commits_of(kept, tmp_path, kept) == {"org/tiny": COMMIT}

@@ -17,7 +17,7 @@ from toolkit.evaluation.scores.core_queries import BOTH
 from toolkit.evaluation.scores.evaluation import Evaluation
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.files.provenance import Recorded, part, system_name
-from toolkit.registry.published.comparison import Beside, beside, measures_of, standings
+from toolkit.registry.published.comparison import Beside, Standing, beside, measures_of, standings
 from toolkit.registry.published.paper_tables import cells, printed_row
 from toolkit.registry.published.tables_as_text import numbered
 
@@ -116,9 +116,6 @@ def _as_printed(evaluation: Evaluation, paper: str, measures: Sequence[str] | No
     return replace(evaluation, judgments=judgments).scores(measures, missing=missing, ori_unit=BOTH)
 
 
-STANDING_HEADS = ("run", "group", "mode", "measure", "value", "place", "of", "above", "below")
-
-
 def standing_table(
     evaluation: Evaluation, benchmark: str | None, measures: Sequence[str] | None, missing: str
 ) -> tuple[Table, dict[str, Callable[[], str]]]:
@@ -135,8 +132,8 @@ def standing_table(
         raise ToolkitError(f"none of these numbers is published of {paper}", f"see `tandem benchmarks published {paper}`")
     records = [{**row._asdict(), "above": ", ".join(row.above), "below": ", ".join(row.below)} for row in found]
     figures = [[*list(each.values())[:4], Number(each["value"]), *list(each.values())[5:]] for each in records]
-    columns = [Column(name, label=place < 4, prose=place > 6) for place, name in enumerate(STANDING_HEADS)]
-    forms = {"json": lambda: to_json(records, scores.notes), "csv": lambda: to_csv(STANDING_HEADS, records)}
+    columns = [Column(name, label=place < 4, prose=place > 6) for place, name in enumerate(Standing._fields)]
+    forms = {"json": lambda: to_json(records, scores.notes), "csv": lambda: to_csv(Standing._fields, records)}
     return Table(columns, figures, scores.notes), forms
 
 

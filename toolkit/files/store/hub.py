@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -88,7 +89,7 @@ def fetch_files(kind: str, repository: str, commit: str, files: Iterable[HubFile
     place, missing = f"{endpoint()}/{'' if kind == 'models' else f'{kind}/'}{repository}/resolve/{commit}", []
     from multiprocessing.pool import ThreadPool  # its threads do not outlive an interrupted process
 
-    files = list(files)
+    files, failed = list(files), Event()
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         target = folder / file.name
@@ -96,9 +97,15 @@ def fetch_files(kind: str, repository: str, commit: str, files: Iterable[HubFile
             target.parent.mkdir(parents=True, exist_ok=True)
             missing.append((f"{place}/{quote(file.name)}", Wanted(target, file.size, file.checksum, _auth())))
     with progress(f"fetching {repository}", sum(file.size for file in files), "bytes") as advance, ThreadPool(AT_ONCE) as pool:
-        for problem in pool.imap(lambda task: _problem(*task, advance), missing):
-            if problem:
-                raise HubError(problem)
+        try:
+            for problem in pool.imap(lambda task: _problem(*task, advance, failed), missing):
+                if problem:
+                    raise HubError(problem)
+        except Exception:  # no other file is written on while the next call resumes
+            failed.set()
+            pool.terminate()
+            pool.join()
+            raise
 
 
 def _body(address: str) -> bytes:
@@ -136,10 +143,16 @@ def _file(entry: dict[str, Any]) -> HubFile:
     return HubFile(name, size, next(given, None))
 
 
-def _problem(url: str, wanted: Wanted, advance: Any) -> str:
-    """Fetch a file; why it cannot be had, empty where it is there."""
+def _problem(url: str, wanted: Wanted, advance: Any, failed: Event) -> str:
+    """Fetch a file, unless another failed meanwhile; why it cannot be had, empty where it is there."""
+
+    def came(size: int) -> None:
+        if failed.is_set():
+            raise Refused("another file could not be had")
+        advance(size)
+
     try:
-        fetch(url, wanted, advance)
+        fetch(url, wanted, came)
     except Refused as refusal:
         return without_secrets(f"{wanted.target.name}: {refusal}")
     return ""
