@@ -119,16 +119,16 @@ def published(args: argparse.Namespace) -> None:
         raise ToolkitError("agreement, claims and means are over all systems", "leave --system out")
     if args.table and args.claims:
         raise ToolkitError("claims are over all tables", "leave --table out")
-    if args.agreement:
+    if args.agreement or args.between_groups:
         from toolkit.metrics import agreement
 
-        rows = agreement.printed_agreement(args.id, args.table)
-        tables, forms = [agreement.lay_out(rows)], agreement.long_forms(rows)
-    elif args.between_groups:
-        from toolkit.metrics import agreement
-
-        between = agreement.between_groups(args.id, args.table)
-        tables, forms = [agreement.lay_out_between(*between)], agreement.between_forms(*between)
+        if args.between_groups:
+            rows, notes = agreement.between_groups(args.id, args.table)
+            tables = [agreement.lay_out_between(rows, notes)]
+        else:
+            rows, notes = agreement.printed_agreement(args.id, args.table), []
+            tables = [agreement.lay_out(rows)]
+        forms = agreement.long_forms(rows, notes)
     else:
         from toolkit.registry.published.tables_as_text import printed_tables
 

@@ -26,7 +26,7 @@ def write(folder, content=None, readme=README):
     path = folder / "datasets" / "arguana" / "test_set.pickle"
     path.parent.mkdir(parents=True)
     path.write_bytes(pickle.dumps(content))
-    (folder / "readme.md").write_text(readme)
+    (folder / "readme.md").write_bytes(readme.encode(errors="surrogateescape"))
     return folder
 
 
@@ -74,6 +74,8 @@ class Harmful:
         ({"query": {"q": "t"}, "corpus": {"d": "t"}, "qrel": {"q": ["d"]}}, README, "'qrel' is no mapping"),
         ({"query": {"q": "t"}, "corpus": {"d": "t"}, "qrel": {"q": {"other": 1}}}, README, "2 problems"),
         (None, "# BIRCO\n", "has no objective of ArguAna"),
+        (None, "\udcff", "birco-arguana has text that is no UTF-8"),
+        ({"query": {"q": "t"}, "corpus": {"d": "half \ud800"}, "qrel": {"q": {"d": 1}}}, README, "text that is no UTF-8"),
     ],
 )
 def test_what_cannot_be_right_is_refused(home, tmp_path, capsys, content, readme, message):

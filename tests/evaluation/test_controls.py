@@ -49,6 +49,15 @@ def test_evaluate_shows_a_control_below_its_run_whatever_the_order():
     assert {row["run"] for row in rows} == {"all-minilm-l6-v2", *files[::2]}
 
 
+def test_a_control_that_others_are_compared_with_is_a_run_like_any_other():
+    files = [RUNS.format(name) for name in ("bm25", "bm25.placebo")]
+    done = tandem(
+        "evaluate", *files, "--benchmark", "infosearch-mini-audience", "-m", "nDCG@10", "--baseline", files[1], check=True
+    )
+    names = [line.split()[0] for line in done.stdout.partition("\n\n")[0].splitlines() if line[:1].isalpha()]
+    assert names == ["run", files[1], files[0]]
+
+
 def test_a_value_that_is_asked_for_is_no_controls():
     rows = tuple(Score(run, "all", "", "nDCG@10", value, 1) for run, value in (("a", 0.5), ("a.placebo", 0.1)))
     scores = Scores(rows, controls={"a.placebo": ("placebo", "a")})

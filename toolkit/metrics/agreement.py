@@ -154,12 +154,6 @@ def lay_out_between(rows: Sequence[Between], notes: Sequence[str]) -> Table:
     return Table((*labels, *map(Column, ("tau", "same sign", "systems"))), lines, [text, *notes])
 
 
-def between_forms(rows: Sequence[Between], notes: Sequence[str]) -> dict[str, Callable[[], str]]:
-    """format -> what makes it, of those for programs."""
-    records = [row._asdict() for row in rows]
-    return {"json": lambda: to_json(records, notes), "csv": lambda: to_csv(Between._fields, records)}
-
-
 def _pair(name: str, other: str, first: Mapping[str, float], second: Mapping[str, float]) -> Agreement:
     both = [system for system in first if system in second]
     return Agreement(name, other, tau_b([first[each] for each in both], [second[each] for each in both]), len(both))
@@ -178,10 +172,10 @@ def lay_out(rows: Sequence[Agreement], notes: Sequence[str] = ()) -> Table:
     )
 
 
-def long_forms(rows: Sequence[Agreement], notes: Sequence[str] = ()) -> dict[str, Callable[[], str]]:
-    """format -> what makes it, of those that have a row a pair."""
+def long_forms(rows: Sequence[Agreement | Between], notes: Sequence[str] = ()) -> dict[str, Callable[[], str]]:
+    """format -> what makes it, of those that have a row a pair of measures, or of groups."""
     records = [row._asdict() for row in rows]
-    return {"json": lambda: to_json(records, notes), "csv": lambda: to_csv(Agreement._fields, records)}
+    return {"json": lambda: to_json(records, notes), "csv": lambda: to_csv(list(records[0]), records)}
 
 
 def tau_b(first: Sequence[float], second: Sequence[float]) -> float:

@@ -131,7 +131,7 @@ def lay_out(name: str, explained: Explanation) -> Table:
         head.append(f"absent in {', '.join(absent)}: the measures that need it count their worst value, whatever stands below")
     documents = (*explained.gold, *explained.negatives)
     heads = _heads(modes)
-    cells = [_cells(document, modes) for document in documents]
+    cells = [_cells(document) for document in documents]
     shown = [place for place in range(len(heads)) if any(row[place] not in (None, "") for row in cells)]
     columns = (Column("document", label=True), Column("is", label=True), *(heads[place] for place in shown))
     rows = [
@@ -155,7 +155,7 @@ def _heads(modes: tuple[str, ...]) -> list[Column]:
     return [*columns, Column("pMRR", priority=1), *(Column(mode, above="IRS", priority=1) for mode in modes[1:])]
 
 
-def _cells(document: GoldDocument | NegativeDocument, modes: tuple[str, ...]) -> list[Cell]:
+def _cells(document: GoldDocument | NegativeDocument) -> list[Cell]:
     wise, sicr = (document.wise, document.sicr) if isinstance(document, GoldDocument) else ({}, {})
     return [
         *(_rank(place) for place in document.places),
@@ -164,7 +164,7 @@ def _cells(document: GoldDocument | NegativeDocument, modes: tuple[str, ...]) ->
         *(wise[variant][0] if variant in wise else None for variant in VARIANTS),
         *(_yes(sicr[variant]) if variant in sicr else None for variant in VARIANTS[:2]),
         None if isinstance(document, GoldDocument) else document.pmrr,
-        *(document.irs.get(mode) for mode in modes[1:]),
+        *(document.irs.get(place.mode) for place in document.places[1:]),
     ]
 
 

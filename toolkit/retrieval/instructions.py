@@ -24,7 +24,8 @@ from toolkit.registry import FOLDER
 
 OTHER = ("short", "keywords")  # of `Topic.wordings`
 PLACEBO, SHUFFLED, SWAPPED = "placebo", "shuffled", "swapped"
-CHOICES = ("full", *OTHER, PLACEBO, SHUFFLED, SWAPPED, "none")
+REPLACED = (PLACEBO, SHUFFLED, SWAPPED, "none")  # what may stand in their place
+CHOICES = ("full", *OTHER, *REPLACED)
 
 
 def topics_sent(topics: TopicSet, instruction: str) -> TopicSet:
@@ -49,7 +50,7 @@ def with_instructions(topics: Sequence[Topic], how: str, modes: Modes | None = N
         return worded(topics, how)
     if how == SWAPPED:
         return swapped(topics, modes or Modes())
-    return {"full": list, "none": without_instructions, "placebo": placebo, SHUFFLED: shuffled}[how](topics)
+    return {"full": list, "none": without_instructions, PLACEBO: placebo, SHUFFLED: shuffled}[how](topics)
 
 
 def without_instructions(topics: Iterable[Topic]) -> list[Topic]:

@@ -27,7 +27,7 @@ from toolkit.jobs.file_job import opened
 from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.instructions import PLACEBO, topics_sent
 from toolkit.retrieval.rerank.rerank_step import Rerank
-from toolkit.retrieval.search.chosen_system import RULES, on_servers
+from toolkit.retrieval.search.chosen_system import on_servers
 from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import given_topics
 from toolkit.studies.planned_rows import Failure, PlannedRow, make_row, recorded, why_unlike
@@ -135,8 +135,8 @@ class Experiment:
         """What stands in the place of instructions in further runs of a system: of a set of templates all of `CONTROLS`."""
         if self.templates:
             return CONTROLS
-        # rules read what the benchmark says an instruction asks for: nothing can stand in its place
-        if not self.controls or RULES in step.name or not any(topic.instruction for topic in topics.topics):
+        # rules read the instructions themselves, whatever a system is sent in their place
+        if not self.controls or step.chosen.rules or not any(topic.instruction for topic in topics.topics):
             return ()
         try:
             topics_sent(topics, PLACEBO)

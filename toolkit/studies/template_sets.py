@@ -25,9 +25,9 @@ from toolkit.evaluation.scores.paired_values import Key, numbers_of, paired, run
 from toolkit.metrics.inference import Cores, crossed, estimate
 from toolkit.registry.system_kinds import NAME
 from toolkit.reporting.diff.rankings import likeness
-from toolkit.retrieval.instructions import SHUFFLED
+from toolkit.retrieval.instructions import PLACEBO, SHUFFLED
 
-CONTROLS = ("placebo", SHUFFLED, "none")  # what stands in an instruction's place, beside the templates
+CONTROLS = (PLACEBO, SHUFFLED, "none")  # what stands in an instruction's place, beside the templates
 ALIKE = 0.9  # mean RBO below which an instruction is said to move the rankings
 HEADS = ("templates", "smallest", "median", "largest", "mean", "from", "to", "first")
 NOTES = (

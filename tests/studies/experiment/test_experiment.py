@@ -246,7 +246,7 @@ def test_each_system_has_a_placebo_run_that_is_read_beside_it(tmp_path, cheap_re
     rerank = (*how, "--rerank", "./ck", "--rerank-kind", "cross-encoder", "--depth", "2")
     named = [path.removesuffix(".trec") for path in states(tmp_path, *rerank) if "rerank" not in path]
     bm25, rules = (f"mine/{A}/{name}.infosearch.hits-5" for name in SYSTEMS)
-    # B has no instructions, and rules read none
+    # B has no instructions, and rules have no control
     assert named == [bm25, f"{bm25}.placebo", rules, *(path.replace(A, B) for path in (bm25, rules))]
     done = tandem("experiment", *rerank, cwd=tmp_path, check=True)
     record = yaml.safe_load((tmp_path / f"{bm25}.placebo.rerank-ck.depth-2.trec.yaml").read_text())

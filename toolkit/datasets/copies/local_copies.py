@@ -8,7 +8,7 @@ layout's business.
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -137,7 +137,12 @@ def _keep(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str
     if not hasattr(layout, "unpack") or (source / "kept.yaml").is_file():
         return _keep_tables(spec, group, source, origin, candidates_in)
     with TemporaryDirectory() as folder:  # a release that is no tables is made such first
-        layout.unpack(source, group, Path(folder))
+        try:
+            for table, rows in layout.unpack(source, group).items():
+                _write_table(table, rows, Path(folder))
+        except UnicodeError as error:  # of a text file, or half a surrogate pair in a pickle
+            message = f"{source}: {part_name(spec.name, group['name'])} has text that is no UTF-8 ({error.reason})"
+            raise ToolkitError(message, "get the files again") from error
         return _keep_tables(spec, group, Path(folder), origin, candidates_in)
 
 
@@ -153,7 +158,7 @@ def _keep_tables(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[s
     with _lock(spec, group), new_folder(copy_folder(spec, group)) as folder:
         for table in layout.tables(group):
             if has_table(source, table):  # `read` has said that it may be missing
-                _write_table(source, table, folder)
+                _write_table(table, (record.values for record in read_table(source, table)), folder)
         for mode, run in runs.items():
             write_run(run, _candidates(folder, mode), ties="file")
         facts = {
@@ -167,11 +172,10 @@ def _keep_tables(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[s
     return part
 
 
-def _write_table(source: Path, table: str, folder: Path) -> None:
+def _write_table(table: str, rows: Iterable[Mapping[str, Any]], folder: Path) -> None:
     path = folder / f"{table}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
-        rows = (record.values for record in read_table(source, table))
         file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
 
 

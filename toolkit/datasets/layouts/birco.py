@@ -9,10 +9,10 @@ order of their ids: in the released one the relevant document is the last of 63 
 (`evaluation/ranks/<d>/*.pickle`) as runs. MTEB's tasks of the same name search the whole corpus, and cannot be compared.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
@@ -27,7 +27,7 @@ HINT = "take the folder of the authors' repository (github.com/DPWXY/BIRCO)"
 
 
 def tables(group: Group) -> tuple[str, ...]:
-    """What `unpack` writes."""
+    """What `unpack` gives."""
     return ("corpus", "queries", "qrels")
 
 
@@ -45,8 +45,8 @@ def expected(group: Group) -> str:
     return f"datasets/{group['name']}/test_set.pickle"
 
 
-def unpack(source: Path, group: Group, folder: Path) -> None:
-    """Write the pickle's tables and the task's objective as JSON lines. Nothing that a pickle says is executed."""
+def unpack(source: Path, group: Group) -> dict[str, Iterator[dict[str, Any]]]:
+    """The tables of a copy, the task's objective among them. Nothing that a pickle says is executed."""
     path = _pickle(source, group)
     content = load_pickled(path, f"a pickled test set is {{query, corpus, qrel}}; {HINT}")
     if not isinstance(content, dict) or not all(isinstance(content.get(name), dict) for name in ("query", "corpus", "qrel")):
@@ -54,26 +54,18 @@ def unpack(source: Path, group: Group, folder: Path) -> None:
     if not all(isinstance(labels, dict) for labels in content["qrel"].values()):
         raise ToolkitError(f"{path}: 'qrel' is no mapping of queries to labels", HINT)
     objective = _objective(source / "readme.md", group["objective"])
-    rows = {
-        "corpus": [{"_id": name, "text": value} for name, value in content["corpus"].items()],
-        "queries": [{"_id": name, "text": value, "instruction": objective} for name, value in content["query"].items()],
-        "qrels": [
-            {"query-id": query_id, "corpus-id": doc_id, "score": label}
-            for query_id, labels in content["qrel"].items()
-            for doc_id, label in labels.items()
-        ],
+    rated = ((query_id, *row) for query_id, labels in content["qrel"].items() for row in labels.items())
+    return {
+        "corpus": ({"_id": name, "text": value} for name, value in content["corpus"].items()),
+        "queries": ({"_id": name, "text": value, "instruction": objective} for name, value in content["query"].items()),
+        "qrels": (dict(zip(("query-id", "corpus-id", "score"), row, strict=True)) for row in rated),
     }
-    for table, values in rows.items():
-        (folder / f"{table}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in values), encoding="utf-8")
 
 
 def _objective(readme: Path, heading: str) -> str:
     """The paragraph under the task's heading."""
-    found = (
-        re.search(rf"^### {re.escape(heading)}:\s+(\S.*)$", readme.read_text(encoding="utf-8"), re.M)
-        if readme.is_file()
-        else None
-    )
+    content = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    found = re.search(rf"^### {re.escape(heading)}:\s+(\S.*)$", content, re.M)
     if found is None:
         raise ToolkitError(f"{readme} has no objective of {heading}", HINT)
     return found[1].strip()

@@ -10,8 +10,7 @@
 text; the column `title` of `corpus` repeats a line of it, and is left out.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ MODES = ("og", "changed")
 
 
 def tables(group: Group) -> tuple[str, ...]:
-    """What `unpack` writes."""
+    """What `unpack` gives."""
     return TABLES
 
 
@@ -53,13 +52,11 @@ def _forms(folder: Path, group: Group) -> list[str]:
     return [name for name in names if has_table(folder, name)]
 
 
-def unpack(source: Path, group: Group, folder: Path) -> None:
-    """Write the tables of a copy: the queries from InstructIR's form, where it is there, the texts from either."""
+def unpack(source: Path, group: Group) -> dict[str, Iterable[dict[str, Any]]]:
+    """The tables of a copy: the queries from InstructIR's form, where it is there, the texts from either."""
     instructir = _forms(source, group)[0].startswith("FollowTable/")
-    queries, qrels, base = (_instructir if instructir else _own)(source, group)
-    for table, rows in zip(TABLES, (_texts(source, group), queries, qrels, base), strict=True):
-        with (folder / f"{table}.jsonl").open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    read_queries = _instructir if instructir else _own
+    return dict(zip(TABLES, (_texts(source, group), *read_queries(source, group)), strict=True))
 
 
 def _texts(source: Path, group: Group) -> Iterator[dict[str, str]]:
@@ -149,16 +146,15 @@ def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
 def _part(folder: Path, group: Group, known: Mapping[str, Doc] | None, docs: Any, problems: list[str]) -> Part:
     queries = row_values.by_id(folder, "queries", ("_id",), "query", problems)
     cores = dict.fromkeys(row_values.text(record, "core") for record in queries.values())
-    lines: dict[str, int] = {}
-    kept = _judged(folder, "qrels", queries, known, lines, problems)
-    relevant = _judged(folder, "base_qrels", cores, known, lines, problems)
+    kept, lines = _judged(folder, "qrels", queries, known, problems)
+    relevant, base_lines = _judged(folder, "base_qrels", cores, known, problems)
+    prefix = part_name(group["name"])
     topics: dict[str, list[Topic]] = {mode: [] for mode in MODES}
     labels: dict[str, dict[str, dict[str, int]]] = {mode: {} for mode in MODES}
     for query_id, record in queries.items():
         core, query, instruction = (row_values.text(record, name) for name in ("core", "query", "instruction"))
         if not kept[query_id] or not kept[query_id].keys() <= relevant[core].keys():
             problems.append(f"{record.place}: {query_id} keeps no table, or one that its query does not have")
-        prefix = part_name(group["name"])
         ids = {mode: join_mode(f"{prefix}-{query_id}", mode) for mode in MODES}
         shared = {"query": query, "group_id": f"{prefix}-{core}", "condition": row_values.optional(record, "type")}
         topics["og"].append(Topic(ids["og"], query, mode="og", original_id=core, **shared))
@@ -168,34 +164,33 @@ def _part(folder: Path, group: Group, known: Mapping[str, Doc] | None, docs: Any
         labels["og"][ids["og"]] = relevant[core]
         labels["changed"][ids["changed"]] = {doc_id: int(doc_id in kept[query_id]) for doc_id in relevant[core]}
     row_values.refuse(folder, problems)
-    counted = {"lines": lines["qrels"], "distinct": sum(map(len, kept.values())), "base": lines["base_qrels"]}
-    twice = counted["lines"] - counted["distinct"]
-    notes = [f"{group['name']}: {twice} of {counted['lines']} judgments stand twice in the release"] if twice else []
-    qrels = {mode: as_qrels(labels[mode], join_mode(part_name(group["name"]), mode)) for mode in MODES}
+    counted = {"lines": lines, "distinct": sum(map(len, kept.values())), "base": base_lines}
+    twice = lines - counted["distinct"]
+    notes = [f"{group['name']}: {twice} of {lines} judgments stand twice in the release"] if twice else []
+    qrels = {mode: as_qrels(labels[mode], join_mode(prefix, mode)) for mode in MODES}
     return Part(group["name"], topics, qrels, docs, notes=tuple(notes), published=counted)
 
 
 def _judged(
-    folder: Path, table: str, queries: Mapping[str, Any], known: Any, lines: dict[str, int], problems: list[str]
-) -> dict[str, dict[str, int]]:
-    """Query -> its positives; how many lines there are of the table goes to `lines`."""
+    folder: Path, table: str, queries: Mapping[str, Any], known: Any, problems: list[str]
+) -> tuple[dict[str, dict[str, int]], int]:
+    """Query -> its positives, and how many lines the table has."""
     judged: dict[str, dict[str, int]] = {query_id: {} for query_id in queries}
-    lines[table] = 0
-    for record in read_table(folder, table):
-        lines[table] += 1
+    lines = 0
+    for lines, record in enumerate(read_table(folder, table), 1):  # noqa: B007
         query_id, doc_id = row_values.identifier(record, "query-id"), row_values.identifier(record, "corpus-id")
         if query_id not in judged or row_values.label(record) != 1 or (known is not None and doc_id not in known):
             problems.append(f"{record.place}: an unknown query or table, or a score other than 1")
         else:
             judged[query_id][doc_id] = 1
-    return judged
+    return judged, lines
 
 
 def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
     """Lines of judgments as released, those that differ, those of queries alone; and that every instruction drops a table."""
-    wanted = group["judgments"]
-    off = [f"{number} {what} expected, {part.published[what]} found" for what, number in wanted.items()]
-    yield "judgments", "; ".join(text for text, what in zip(off, wanted, strict=True) if wanted[what] != part.published[what])
+    found = part.published
+    off = [f"{n} {what} expected, {found[what]} found" for what, n in group["judgments"].items() if n != found[what]]
+    yield "judgments", "; ".join(off)
     dropped = {row.query_id for row in part.qrels["changed"] if not row.relevance}
     idle = [topic.query_id for topic in part.topics["changed"] if topic.query_id not in dropped]
     yield "tables dropped", f"{len(idle)} instructions drop none ({', '.join(idle[:3])})" if idle else ""

@@ -6,8 +6,8 @@ from typing import Any
 
 from toolkit.core.runs import Run
 from toolkit.files.provenance import Recorded, part, read_record
+from toolkit.retrieval.instructions import REPLACED
 
-REPLACED = ("placebo", "shuffled", "swapped", "none")  # of `--instruction`
 # a checkpoint is known by its revision, its weights are named by newer records alone
 APART = ("instruction", "usage", "requests", "queries cut", "device", "weights")
 
@@ -52,7 +52,7 @@ def recorded_controls(runs: Sequence[Run]) -> dict[str, tuple[str, str]]:
     """The same of runs by their tags, as the records beside their files say."""
     files = {run.tag: run.source.split(", ")[0] for run in runs}
     there = {tag: file for tag, file in files.items() if file and Path(file).is_file()}
-    if not any(replaced([record]) for file in there.values() if (record := read_record(file))):
+    if len(runs) < 2 or not any(replaced([record]) for file in there.values() if (record := read_record(file))):
         return {}
     verified = {run.tag: Recorded(there[run.tag], run).record for run in runs if run.tag in there}
     return controls_among({tag: [record] for tag, record in verified.items() if record})

@@ -102,14 +102,14 @@ def scores_beside(
     """
     paper, groups = paper_of(benchmark)
     rows = {run.tag: printed_as(run, paper, system) for run in evaluation.runs}
-    scores = _as_printed(evaluation, paper, measures, missing)
+    scores = as_printed(evaluation, paper, measures, missing)
     numbers = beside(scores.rows, groups, paper, rows)
     if not numbers:
         raise ToolkitError(f"the {paper} paper prints none of these numbers", f"see `tandem benchmarks published {paper}`")
     return numbers, scores.notes
 
 
-def _as_printed(evaluation: Evaluation, paper: str, measures: Sequence[str] | None, missing: str) -> Scores:
+def as_printed(evaluation: Evaluation, paper: str, measures: Sequence[str] | None, missing: str) -> Scores:
     """The scores that a paper prints; of the measures of its benchmark, those that need other modes than are judged are left
     out, with a note."""
     judgments = replace(evaluation.judgments, measures=measures_of(paper), shown=())
@@ -126,7 +126,7 @@ def standing_table(
     paper, groups = paper_of(benchmark)
     for run in evaluation.runs:
         check_made_for(_record_of(run))
-    scores = _as_printed(evaluation, paper, measures, missing)
+    scores = as_printed(evaluation, paper, measures, missing)
     found = standings(scores.rows, groups, paper)
     if not found:
         raise ToolkitError(f"none of these numbers is published of {paper}", f"see `tandem benchmarks published {paper}`")

@@ -146,12 +146,13 @@ class Evaluation:
 
 
 def _in_order(runs: Sequence[Run], baseline: Baseline | None) -> tuple[list[Run], Mapping[str, tuple[str, str]]]:
-    """The runs, the baseline first and each followed by its controls; and the controls (`recorded_controls`)."""
-    controls = recorded_controls(runs)
+    """The runs, the baseline first and each followed by its controls; and those (`recorded_controls`), without the baseline."""
     first = [baseline.of(runs)] if baseline else []
-    below = {run.tag: [each for each in runs if controls.get(each.tag, ("", ""))[1] == run.tag] for run in runs}
-    ordered = [each for run in (*first, *runs) if run in first or run.tag not in controls for each in (run, *below[run.tag])]
-    return list({each.tag: each for each in ordered}.values()), controls
+    ordered = [*first, *(run for run in runs if run not in first)]
+    controls = {tag: of for tag, of in recorded_controls(runs).items() if tag not in [run.tag for run in first]}
+    places = {run.tag: place for place, run in enumerate(ordered)}
+    places |= {tag: places[beside] for tag, (_, beside) in controls.items()}
+    return sorted(ordered, key=lambda run: (places[run.tag], run.tag in controls)), controls
 
 
 def parts_of(measure: str) -> list[str]:

@@ -178,6 +178,7 @@ def is_of(cell: Cell, printed: Mapping[str, Any]) -> bool:
     return cell.system in names and (not kind or cell.kind in ("", kind)) and (not mode or cell.mode == mode)
 
 
+@functools.cache
 def rows_named(paper: str) -> dict[str, dict[str, str] | None]:
     """Every name of a system that a paper prints scores of -> the row, in the form of `SystemSpec.printed`; `NAME (KIND)` too
     where several kinds have one name, and then None for the name alone."""

@@ -2,17 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score
-from toolkit.evaluation.comparison.paper_comparison import check_made_for, p_values, paper_of
-from toolkit.evaluation.scores.core_queries import BOTH
+from toolkit.evaluation.comparison.paper_comparison import as_printed, check_made_for, p_values, paper_of
 from toolkit.evaluation.scores.evaluation import Evaluation
 from toolkit.metrics.evaluation import PAIRED
-from toolkit.registry.published.comparison import Beside, beside, claims_over, measures_of, tested, tests_of
+from toolkit.registry.published.comparison import Beside, beside, claims_over, tested, tests_of
 from toolkit.registry.published.kind_means import part_of
 from toolkit.registry.published.paper_tables import row_of
 from toolkit.reporting.report.differences import by_heading
@@ -235,5 +234,5 @@ def _paper(model: ReportModel) -> tuple[str, tuple[str, ...]]:
 
 def _scores(model: ReportModel, paper: str, missing: str) -> tuple[Score, ...]:
     """Of all measures that the paper prints, in all modes; what needs modes that are not judged here is left out."""
-    judgments = replace(model.judgments, measures=measures_of(paper), shown=())
-    return Evaluation(tuple(facts.run for facts in model.runs), judgments).scores(None, missing=missing, ori_unit=BOTH).rows
+    evaluation = Evaluation(tuple(facts.run for facts in model.runs), model.judgments)
+    return as_printed(evaluation, paper, None, missing).rows

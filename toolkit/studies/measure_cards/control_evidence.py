@@ -22,13 +22,14 @@ from toolkit.jobs import search_job
 from toolkit.jobs.file_job import run_by
 from toolkit.registry.loader import FOLDER
 from toolkit.retrieval.fuse import fuse
+from toolkit.retrieval.instructions import PLACEBO, SHUFFLED
 
 FILE = FOLDER / "controls.yaml"
-SENT = ("full", "placebo", "shuffled")
+SENT = ("full", PLACEBO, SHUFFLED)
 FUSED = ("bm25", "all-minilm-l6-v2")
-FOLLOWER = "bm25+rules"  # reads what the benchmark says an instruction asks for, not its words: it has no control
+FOLLOWER = "bm25+rules"  # reads the instruction itself, whatever is sent in its place: it has no control
 FOLLOWING = ("pMRR", "IRS", "IRS_mean", "Following_selection", "WISE", "SICR")
-DIGITS = 6
+DIGITS = 6  # of numbers that are recorded
 
 
 def computed(part: str, systems: Sequence[str]) -> list[dict[str, Any]]:
@@ -63,7 +64,7 @@ def _searched(part: str, systems: Sequence[str], sent: str) -> dict[str, Run]:
     try:
         runs = {name: run_by(search_job(part, system=name, instruction=sent)) for name in wanted}
     except ToolkitError as error:
-        if sent != "placebo":
+        if sent != PLACEBO:
             raise
         say(f"note: {part}: {error.message}")
         return {}
@@ -86,7 +87,7 @@ def control_table(name: str) -> Table:
     columns = (*labels, *map(Column, ("instruction", *SENT[1:])))
     notes = [
         "placebo: neutral sentences as long as the instruction; shuffled: the instruction of another core query",
-        f"{FOLLOWER} reads what the benchmark says an instruction asks for, not its words: nothing can stand in their place",
+        f"{FOLLOWER} reads the instruction itself, whatever is sent in its place: it has no control",
         "in brackets 95 % of the value, over core queries",
         *(f"against it: {finding}" for row in rows for finding in findings(row)),
     ]

@@ -14,7 +14,7 @@ from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
 from toolkit.registry import evidence, with_evidence
-from toolkit.studies.measure_cards.control_evidence import control_table
+from toolkit.studies.measure_cards.control_evidence import DIGITS, control_table
 from toolkit.studies.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
 from toolkit.studies.measure_cards.discrimination import NOTES as DECISION_NOTES
 from toolkit.studies.measure_cards.discrimination import Decided, decisions
@@ -23,7 +23,6 @@ from toolkit.studies.measure_cards.sensitivity import changes
 
 FOLLOWING = ("IRS", "IRS_mean", "Following_selection")  # in no benchmark's own table
 LEAST_RUNS = 3  # two are in the same order or not
-DIGITS = 6  # of numbers that are recorded
 
 
 def computed(benchmark: str) -> dict[str, list[dict[str, Any]]]:
