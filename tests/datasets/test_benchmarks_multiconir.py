@@ -8,7 +8,7 @@ from toolkit import datasets, registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run, join_runs
 from toolkit.datasets.group_data import counts
-from toolkit.datasets.layouts import multiconir
+from toolkit.datasets.layouts import find, multiconir
 from toolkit.evaluation import evaluate
 
 NEGATIVES = [f"HN{n}" for n in range(1, 11)]
@@ -30,7 +30,7 @@ def write(root, benchmark, rows=2, **changes):
 def read(root, benchmark):
     spec = registry.benchmark(benchmark)
     group = spec.group("legal-document")
-    return multiconir.read(multiconir.find(root, group), spec, group)
+    return multiconir.read(find(multiconir, root, group), spec, group)
 
 
 def test_a_row_is_a_query_in_two_phrasings_over_eleven_documents(tmp_path):

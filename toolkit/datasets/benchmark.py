@@ -19,7 +19,7 @@ from toolkit.core.system.files import home
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import local_copies
 from toolkit.datasets.group_data import Group, Part, part_name
-from toolkit.datasets.layouts import layout_of
+from toolkit.datasets.layouts import find, layout_of
 from toolkit.datasets.minis import MINIS
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Benchmark:
         """Whether the group's data are on this machine; nothing is fetched to know it."""
         row = self.spec.group(group)
         if self.spec.folder:
-            return self._layout.find(Path(self.spec.folder), row) is not None
+            return find(self._layout, Path(self.spec.folder), row) is not None
         return self.comes_with_tandem or local_copies.is_present(self.spec, row)
 
     def part(self, group: str) -> Part:
@@ -91,7 +91,7 @@ class Benchmark:
             return self._layout.read(self.spec, row)
         if not self.spec.folder:
             return local_copies.read(self.spec, row)
-        folder = self._layout.find(Path(self.spec.folder), row)
+        folder = find(self._layout, Path(self.spec.folder), row)
         if folder is None:
             raise ToolkitError(f"{self.spec.name} is no longer in {self.spec.folder}", "put the folder back, or add it again")
         return self._layout.read(folder, self.spec, row)

@@ -8,7 +8,7 @@ import io
 import re
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from functools import partial
@@ -58,6 +58,15 @@ def repository_folder(root: Path, repository: str) -> Path | None:
     """The folder of a data repository inside a local copy: under its name, or its owner's and its name; None without one."""
     places = (root / repository.rpartition("/")[2], root / repository)
     return next((place for place in places if place.is_dir()), None)
+
+
+def folder_with(
+    root: Path, group: Mapping[str, Any], configurations: Iterable[str], folders: Iterable[str] = (".",)
+) -> Path | None:
+    """The first place in a local copy that has one of these configurations: the group's repository, a former one, `folders`."""
+    repositories = filter(None, (group.get("repository"), *group.get("former", ())))
+    places = [*(repository_folder(root, name) for name in repositories), *(root / name for name in folders)]
+    return next((place for place in places if place and any(has_table(place, name) for name in configurations)), None)
 
 
 def table_files(folder: Path, configuration: str) -> list[Path]:

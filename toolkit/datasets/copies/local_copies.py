@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import ModuleType
 from typing import Any
 
 from toolkit import registry
@@ -21,10 +20,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.lazy_names import yaml
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.datasets.copies.data_files import TABLES, fetched, has_table, read_table
+from toolkit.datasets.copies.data_files import fetched, has_table, read_table
 from toolkit.datasets.copies.row_values import unchanged
 from toolkit.datasets.group_data import Group, Part, counts, part_name
-from toolkit.datasets.layouts import layout_of
+from toolkit.datasets.layouts import expected, find, layout_of, patterns, tables
 from toolkit.files.store import home, lock, new_folder
 
 LOCAL = "local"  # in place of a revision, for what no hub repository holds
@@ -47,7 +46,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
             if not is_present(spec, group):  # another process may have fetched it meanwhile
                 _fetch(spec, group)
     folder = copy_folder(spec, group)
-    layout = _layout(spec)
+    layout = layout_of(spec.layout)
     with unchanged(folder):
         part = getattr(layout, "read_copy", layout.read)(folder, spec, group)
         from toolkit.files.formats import read_run
@@ -58,10 +57,6 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
 
 def _lock(spec: BenchmarkSpec, group: Group) -> AbstractContextManager[None]:
     return lock(f"benchmark {spec.name} {part_name(group['name'])}")
-
-
-def _layout(spec: BenchmarkSpec) -> ModuleType:
-    return layout_of(spec.layout)
 
 
 def _candidates(folder: Path, mode: str) -> Path:
@@ -75,8 +70,8 @@ def _fetch(spec: BenchmarkSpec, group: Group) -> None:
         hint += f", or use the mini ({mini})"
     if "repository" not in group:
         raise ToolkitError(f"{part_name(spec.name, group['name'])} is in no repository of the hub", hint)
-    patterns = getattr(_layout(spec), "patterns", lambda _: TABLES)(group)
-    with fetched(group["repository"], group["revision"], hint, patterns) as folder:
+    wanted = patterns(layout_of(spec.layout), group)
+    with fetched(group["repository"], group["revision"], hint, wanted) as folder:
         # what is no commit (BERDS' `main`) is another one tomorrow
         _keep(spec, group, folder, {"repository": group["repository"], "revision": folder.name})
 
@@ -90,13 +85,13 @@ def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, 
     """
     if not root.is_dir():
         raise ToolkitError(f"no folder {root}", "check the path")
-    layout = _layout(spec)
-    folders = [(group, folder) for group in groups if (folder := layout.find(root, group))]
+    layout = layout_of(spec.layout)
+    folders = [(group, folder) for group in groups if (folder := find(layout, root, group))]
     has_candidates = getattr(layout, "has_candidates", lambda *_: False)
     if not folders and (with_candidates := [group for group in groups if has_candidates(root, spec, group)]):
         return {group["name"]: _add_candidates(spec, group, root) for group in with_candidates}
     if not folders:
-        wanted = dict.fromkeys(getattr(layout, "expected", _repository)(group) for group in groups)
+        wanted = dict.fromkeys(expected(layout, group) for group in groups)
         raise ToolkitError(f"{root} holds no part of {spec.name}", f"it should hold some of {', '.join(wanted)}")
     return {
         group["name"]: _keep(spec, group, folder, {"folder": str(folder.absolute())}, candidates_in=root)
@@ -113,27 +108,24 @@ def _add_candidates(spec: BenchmarkSpec, group: Group, root: Path) -> Part:
 def _unambiguous(spec: BenchmarkSpec, root: Path, pairs: Sequence[tuple[Group, Path]]) -> Sequence[tuple[Group, Path]]:
     """The same, where the tables of the local folder itself could be several repositories' only those that the benchmark's
     name means. Raises ToolkitError where its name does not decide it."""
+    of_group = {group["name"]: tables(layout_of(spec.layout), group) for group, _ in pairs}
     repositories = defaultdict(set)
     for group, folder in pairs:
         if folder == root:
-            repositories[_layout(spec).tables(group)].add(group.get("repository"))
-    unclear = {tables for tables, names in repositories.items() if len(names) > 1}
+            repositories[of_group[group["name"]]].add(group.get("repository"))
+    unclear = {held for held, names in repositories.items() if len(names) > 1}
     if not unclear:
         return pairs
     meant = spec.selections.get("", ())
     if not meant:
-        known = ", ".join(part_name(spec.name, group["name"]) for group, _ in pairs if _layout(spec).tables(group) in unclear)
+        known = ", ".join(part_name(spec.name, group["name"]) for group, _ in pairs if of_group[group["name"]] in unclear)
         raise ToolkitError(f"{root} could be any of {known}", "name one of them, or the folder as its repository is called")
-    return [(group, folder) for group, folder in pairs if _layout(spec).tables(group) not in unclear or group["name"] in meant]
-
-
-def _repository(group: Group) -> str:
-    return f"{group['repository'].rpartition('/')[2]}/"
+    return [(group, folder) for group, folder in pairs if of_group[group["name"]] not in unclear or group["name"] in meant]
 
 
 def _keep(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str], candidates_in: Path | None = None) -> Part:
     """Check a group and write its copy, complete or not at all."""
-    layout = _layout(spec)
+    layout = layout_of(spec.layout)
     if not hasattr(layout, "unpack") or (source / "kept.yaml").is_file():
         return _keep_tables(spec, group, source, origin, candidates_in)
     with TemporaryDirectory() as folder:  # a release that is no tables is made such first
@@ -149,14 +141,14 @@ def _keep(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str
 def _keep_tables(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str], candidates_in: Path | None) -> Part:
     from toolkit.files.formats import write_run
 
-    layout = _layout(spec)
+    layout = layout_of(spec.layout)
     part = layout.read(source, spec, group)
     runs = layout.candidates(candidates_in, spec, group, part) if candidates_in and hasattr(layout, "candidates") else {}
     lacking = {mode: len(part.topics[mode]) - len(run.query_ids) for mode, run in runs.items()}
     notes = (f"{part.name}: {number} queries of {mode} have no candidates" for mode, number in lacking.items() if number)
     part = replace(part, scoreddocs={**part.scoreddocs, **runs}, notes=(*part.notes, *notes))
     with _lock(spec, group), new_folder(copy_folder(spec, group)) as folder:
-        for table in layout.tables(group):
+        for table in tables(layout, group):
             if has_table(source, table):  # `read` has said that it may be missing
                 _write_table(table, (record.values for record in read_table(source, table)), folder)
         for mode, run in runs.items():

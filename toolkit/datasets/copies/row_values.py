@@ -84,6 +84,14 @@ def documents(folder: Path, table: str, problems: list[str]) -> dict[str, Doc]:
     return docs
 
 
+def corpus(folder: Path, table: str, problems: list[str], *, stored: bool) -> tuple[Known, Sequence[Doc]]:
+    """The known document ids and the documents; in a stored copy, which was checked before, they are read when asked for."""
+    if stored:
+        return None, stored_docs(folder, table)
+    docs = documents(folder, table, problems)
+    return docs, list(docs.values())
+
+
 def by_id(folder: Path, table: str, columns: Sequence[str], what: str, problems: list[str]) -> dict[str, Record]:
     """The rows of a table by the id in the first of these columns that is there; ids that come twice go to `problems`."""
     rows: dict[str, Record] = {}

@@ -16,7 +16,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
-from toolkit.datasets.copies.data_files import Record, has_table, read_table, repository_folder
+from toolkit.datasets.copies.data_files import Record, folder_with, has_table, read_table
 from toolkit.datasets.copies.row_values import identifier, optional, refuse, text
 from toolkit.datasets.group_data import Group, Part
 
@@ -45,8 +45,7 @@ def find(root: Path, group: Group) -> Path | None:
     *named, last = tables(group)
     if any(has_table(root, name) for name in named or [last]):
         return root
-    place = repository_folder(root, group["repository"]) if "repository" in group else None
-    return place if place and any(has_table(place, name) for name in tables(group)) else None
+    return folder_with(root, group, tables(group), ())
 
 
 def expected(group: Group) -> str:

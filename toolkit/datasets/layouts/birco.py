@@ -23,31 +23,19 @@ from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels
 from toolkit.files.runs.pickled import load_pickled
 
 NEEDED = ("name", "objective")
+TABLES = ("corpus", "queries", "qrels")  # what `unpack` gives
+EXPECTED = "datasets/{name}/test_set.pickle"
 HINT = "take the folder of the authors' repository (github.com/DPWXY/BIRCO)"
-
-
-def tables(group: Group) -> tuple[str, ...]:
-    """What `unpack` gives."""
-    return ("corpus", "queries", "qrels")
-
-
-def _pickle(root: Path, group: Group) -> Path:
-    return root / "datasets" / group["name"] / "test_set.pickle"
 
 
 def find(root: Path, group: Group) -> Path | None:
     """The repository's folder, where it has the task's test set."""
-    return root if _pickle(root, group).is_file() else None
-
-
-def expected(group: Group) -> str:
-    """For a message."""
-    return f"datasets/{group['name']}/test_set.pickle"
+    return root if (root / EXPECTED.format_map(group)).is_file() else None
 
 
 def unpack(source: Path, group: Group) -> dict[str, Iterator[dict[str, Any]]]:
     """The tables of a copy, the task's objective among them. Nothing that a pickle says is executed."""
-    path = _pickle(source, group)
+    path = source / EXPECTED.format_map(group)
     content = load_pickled(path, f"a pickled test set is {{query, corpus, qrel}}; {HINT}")
     if not isinstance(content, dict) or not all(isinstance(content.get(name), dict) for name in ("query", "corpus", "qrel")):
         raise ToolkitError(f"{path} is no test set of BIRCO", HINT)

@@ -9,68 +9,35 @@ which documents an aspect has. Sources: the authors' `bright_pro_data.py` and RE
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from toolkit.core.documents import Doc
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import Record, has_table, repository_folder
-from toolkit.datasets.copies.row_values import stored_docs
+from toolkit.datasets.copies.data_files import Record
 from toolkit.datasets.group_data import Group, Part
 
 NEEDED = ("name", "repository", "revision", "subset")
+EXAMPLES, DOCUMENTS, ASPECTS = TABLES = ("examples/{subset}", "documents/{subset}", "aspects/{subset}")
+PATTERNS = ("*{subset}*",)
+EXPECTED = "examples/{subset}.json with documents/ and aspects/"
 SUFFIX = re.compile(r"-(?:a|aspect-)\d+$")
 NO_ASPECT = "0"  # the subtopic of gold documents that no aspect names
 
 
-def tables(group: Group) -> tuple[str, ...]:
-    """The three of a task."""
-    return tuple(_table(name, group) for name in ("examples", "documents", "aspects"))
-
-
-def patterns(group: Group) -> tuple[str, ...]:
-    """The files of a task, whatever form they have."""
-    return (f"*{group['subset']}*",)
-
-
-def _table(name: str, group: Group) -> str:
-    return f"{name}/{group['subset']}"
-
-
-def find(root: Path, group: Group) -> Path | None:
-    """A folder with the repository's name, or the local copy itself."""
-    places = (repository_folder(root, group["repository"]), root)
-    return next((place for place in places if place and has_table(place, _table("examples", group))), None)
-
-
-def expected(group: Group) -> str:
-    """For a message."""
-    return f"{_table('examples', group)}.json with documents/ and aspects/"
-
-
-def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = False) -> Part:
     """A task. The n-th aspect of a question is its perspective n and subtopic n of the qrels, whose `weights` are as published.
 
     All that cannot be right (a question without text or gold document, an aspect of no question or without a weight, an unknown
     document) is one ToolkitError with each problem's place.
     """
-    problems: list[str] = []
-    docs = row_values.documents(folder, _table("documents", group), problems)
-    return _part(folder, group, docs, list(docs.values()), problems)
-
-
-def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
-    """The same without a look at the documents, which are read when they are asked for."""
-    return _part(folder, group, None, stored_docs(folder, _table("documents", group)), [])
-
-
-def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Doc], problems: list[str]) -> Part:
-    name = group["name"]
-    examples = row_values.by_id(folder, _table("examples", group), ("id",), "question", problems)
+    name, problems = group["name"], []
+    known, docs = row_values.corpus(folder, DOCUMENTS.format_map(group), problems, stored=stored)
+    examples = row_values.by_id(folder, EXAMPLES.format_map(group), ("id",), "question", problems)
     aspects = _aspects(folder, group, examples, problems)
     topics, rows, weights, outside, beside = [], [], {}, 0, 0
     for original, record in examples.items():
@@ -101,10 +68,13 @@ def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Do
     return Part(name, {"": topics}, {"": qrels}, docs, notes=tuple(f"{name}: {note}" for note, count in notes.items() if count))
 
 
+read_copy = partial(read, stored=True)
+
+
 def _aspects(folder: Path, group: Group, examples: Mapping[str, Record], problems: list[str]) -> dict[str, list[Record]]:
     """The aspects of each question, in the order of the file."""
     of: dict[str, list[Record]] = {original: [] for original in examples}
-    for aspect_id, record in row_values.by_id(folder, _table("aspects", group), ("id",), "aspect", problems).items():
+    for aspect_id, record in row_values.by_id(folder, ASPECTS.format_map(group), ("id",), "aspect", problems).items():
         original = SUFFIX.sub("", aspect_id).removeprefix(f"{group['subset']}-")
         if original not in of or not SUFFIX.search(aspect_id):
             problems.append(f"{record.place}: {aspect_id} is the aspect of no question (<task>-<question>-a<n>)")

@@ -20,37 +20,22 @@ from toolkit.core.modes import join_mode
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import Record, has_table, read_table
+from toolkit.datasets.copies.data_files import Record, read_table
 from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels
 
 NEEDED = ("name",)
 ABSTRACTS, SPLITS = "abstracts-csfcube-preds", "evaluation_splits"
+FOLDERS = ("CSFCube", ".")
+EXPECTED = f"{ABSTRACTS}.jsonl with {SPLITS}.json and test-pid2anns-csfcube-<facet>.json"
 # written for Tandem: nobody published instructions
 FACETS = {
     "background": "Find papers that work on the same problem, with a similar background and objective.",
     "method": "Find papers that use a similar method.",
     "result": "Find papers with similar results and findings.",
 }
+ANNOTATIONS = {facet: f"test-pid2anns-csfcube-{facet}" for facet in FACETS}
+TABLES = (SPLITS, ABSTRACTS, *ANNOTATIONS.values())
 LABELS = range(4)  # irrelevant, related, similar, identical
-
-
-def tables(group: Group) -> tuple[str, ...]:
-    """Both folds are read from all of them."""
-    return (ABSTRACTS, SPLITS, *map(_annotations, FACETS))
-
-
-def _annotations(facet: str) -> str:
-    return f"test-pid2anns-csfcube-{facet}"
-
-
-def find(root: Path, group: Group) -> Path | None:
-    """The repository's folder, or the local copy itself."""
-    return next((place for place in (root / "CSFCube", root) if has_table(place, SPLITS)), None)
-
-
-def expected(group: Group) -> str:
-    """For a message."""
-    return f"{ABSTRACTS}.jsonl with {SPLITS}.json and {_annotations('<facet>')}.json"
 
 
 def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
@@ -66,7 +51,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     judged: dict[str, dict[str, dict[str, int]]] = {facet: {} for facet in FACETS}
     splits = row_values.by_id(folder, SPLITS, ("_id",), "facet", problems)
     for facet, instruction in FACETS.items():
-        annotated = row_values.by_id(folder, _annotations(facet), ("_id",), "paper", problems)
+        annotated = row_values.by_id(folder, ANNOTATIONS[facet], ("_id",), "paper", problems)
         wanted = splits[facet].values.get(f"{name}_test") if facet in splits else None
         if not isinstance(wanted, list):
             problems.append(f"{folder / SPLITS}: no list {name}_test of {facet}")
@@ -74,7 +59,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         for published in map(str, wanted):
             paper = published.removesuffix(f"_{facet}")
             if paper not in annotated or paper not in docs:
-                where = _annotations(facet) if paper not in annotated else ABSTRACTS
+                where = ANNOTATIONS[facet] if paper not in annotated else ABSTRACTS
                 problems.append(f"{splits[facet].place}: paper {paper} is not in {where}")
                 continue
             query_id = join_mode(paper, facet)

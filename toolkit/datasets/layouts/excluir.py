@@ -22,7 +22,7 @@ from toolkit.core.modes import join_mode
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import Record, has_table, read_table, repository_folder
+from toolkit.datasets.copies.data_files import Record, folder_with, read_table
 from toolkit.datasets.group_data import Group, Part, as_qrels
 
 NEEDED = ("name",)
@@ -40,9 +40,8 @@ def tables(group: Group) -> tuple[str, ...]:
 def find(root: Path, group: Group) -> Path | None:
     """The folder with the questions, at its place in the authors' repository or the local copy itself."""
     if "repository" in group:
-        places = (repository_folder(root, group["repository"]), root)
-        return next((place for place in places if place and has_table(place, PAIRS)), None)
-    return next((root / name for name in FOLDERS if has_table(root / name, QUESTIONS)), None)
+        return folder_with(root, group, (PAIRS,))
+    return folder_with(root, group, (QUESTIONS,), FOLDERS)
 
 
 def expected(group: Group) -> str:

@@ -19,11 +19,7 @@ from toolkit.datasets.own.remarks import CHECK
 from toolkit.files.texts.documents import corpus_from_files
 
 NEEDED = ("name",)
-
-
-def tables(group: Group) -> tuple[str, ...]:
-    """None are stored: the folder is read in place."""
-    return ()
+TABLES = ()  # none are stored: the folder is read in place
 
 
 def find(root: Path, group: Group) -> Path | None:

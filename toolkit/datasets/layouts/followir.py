@@ -14,22 +14,21 @@ ablations `keywords` and `short_query`), the tables `qrels_og` and `qrels_change
 candidate (`qid`, `pid`); they are read as well. Column names: SOURCES.md, MTEB's loaders and the hub's dataset cards.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, Modes, join_mode
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import TABLES, has_table, read_table, repository_folder
-from toolkit.datasets.copies.row_values import stored_docs
+from toolkit.datasets.copies.data_files import TABLES, has_table, read_table
 from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels, part_name
 
 NEEDED = ("name", "repository", "revision", "language")
-PRESENT = ("corpus", "queries", "instruction", "default", "top_ranked", "qrel_diff")
+PRESENT = ("queries", "corpus", "instruction", "default", "top_ranked", "qrel_diff")
 FORMER = ("qrels_og", "qrels_changed")
 WORDINGS = {"short": "short_query", "keywords": "keywords"}  # ours -> the column of the former releases
 DIFF = "qrel_diff"
@@ -44,12 +43,6 @@ def tables(group: Group) -> tuple[str, ...]:
 def patterns(group: Group) -> tuple[str, ...]:
     """In a repository of several languages, the files of one."""
     return (f"*-{group['subset']}/*", f"*-{group['subset']}.*") if "subset" in group else TABLES
-
-
-def find(root: Path, group: Group) -> Path | None:
-    """A folder with the repository's name, or a former one, or else the local copy itself."""
-    named = (repository_folder(root, name) for name in (group["repository"], *group.get("former", ())))
-    return next((place for place in (*named, root) if place and has_table(place, _table(group, "queries"))), None)
 
 
 def expected(group: Group) -> str:
@@ -81,7 +74,7 @@ class _Source:
     diff: dict[str, set[str]] | None  # by published id without mode; None where there is no such table
 
 
-def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = False) -> Part:
     """A collection or a language of it. The text of a topic is the query, one blank, the instruction of its mode.
 
     Candidates keep their published order; their score is 1/rank.
@@ -89,16 +82,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     or candidates, an unknown document or query) is one ToolkitError with file and line of each problem.
     """
     problems: list[str] = []
-    docs = row_values.documents(folder, _table(group, "corpus"), problems)
-    return _part(folder, group, docs, list(docs.values()), problems)
-
-
-def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
-    """The same without a look at the documents, which are read when they are asked for."""
-    return _part(folder, group, None, stored_docs(folder, _table(group, "corpus")), [])
-
-
-def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Doc], problems: list[str]) -> Part:
+    known, docs = row_values.corpus(folder, _table(group, "corpus"), problems, stored=stored)
     read_source = _former if has_table(folder, _table(group, FORMER[0])) else _present
     source = read_source(folder, group, known, problems)
     problems += _lacking(source)
@@ -119,6 +103,9 @@ def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Do
         tuple(_notes(name, source)),
         published={} if source.diff is None else {DIFF: source.diff},
     )
+
+
+read_copy = partial(read, stored=True)
 
 
 def _present(folder: Path, group: Group, docs: row_values.Known, problems: list[str]) -> _Source:

@@ -11,51 +11,35 @@ text; the column `title` of `corpus` repeats a line of it, and is left out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import join_mode
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.templates import SEPARATOR
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import Record, has_table, read_table
+from toolkit.datasets.copies.data_files import Record, folder_with, has_table, read_table
 from toolkit.datasets.group_data import Group, Part, as_qrels, part_name
 
 NEEDED = ("name", "folder")
-TABLES = ("corpus", "queries", "qrels", "base_qrels")  # of a copy
+TABLES = ("corpus", "queries", "qrels", "base_qrels")  # what `unpack` gives
+EXPECTED = "data/{folder}/query_instruction.json or data/FollowTable/{folder}/queries.jsonl"
 FOLDERS = ("data", ".", "FollowTable/data")
 MODES = ("og", "changed")
 
 
-def tables(group: Group) -> tuple[str, ...]:
-    """What `unpack` gives."""
-    return TABLES
-
-
 def find(root: Path, group: Group) -> Path | None:
     """The folder that has the set's own, in either form."""
-    places = (root / name for name in FOLDERS)
-    return next((place for place in places if _forms(place, group)), None)
-
-
-def expected(group: Group) -> str:
-    """For a message."""
-    return f"data/{group['folder']}/query_instruction.json or data/FollowTable/{group['folder']}/queries.jsonl"
-
-
-def _forms(folder: Path, group: Group) -> list[str]:
-    """The tables of queries that are there: of InstructIR's form, of the authors' own."""
     names = (f"FollowTable/{group['folder']}/queries", f"{group['folder']}/query_instruction")
-    return [name for name in names if has_table(folder, name)]
+    return folder_with(root, group, names, FOLDERS)
 
 
 def unpack(source: Path, group: Group) -> dict[str, Iterable[dict[str, Any]]]:
     """The tables of a copy: the queries from InstructIR's form, where it is there, the texts from either."""
-    instructir = _forms(source, group)[0].startswith("FollowTable/")
-    read_queries = _instructir if instructir else _own
+    read_queries = _instructir if has_table(source, f"FollowTable/{group['folder']}/queries") else _own
     return dict(zip(TABLES, (_texts(source, group), *read_queries(source, group)), strict=True))
 
 
@@ -127,23 +111,14 @@ def _positives(query_id: str, record: Record, column: str) -> Rows:
     return [{"query-id": query_id, "corpus-id": name.removesuffix(".txt"), "score": 1} for name in names]
 
 
-def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = False) -> Part:
     """A set from its copy's tables. A judgment that stands twice counts once, which a note says.
 
     All that cannot be right (an unknown table, an instruction without a table that it keeps, one that keeps what is not
     relevant to its query) is one ToolkitError with file and line of each problem.
     """
     problems: list[str] = []
-    docs = row_values.documents(folder, "corpus", problems)
-    return _part(folder, group, docs, list(docs.values()), problems)
-
-
-def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
-    """The same without a look at the documents, which are read when they are asked for."""
-    return _part(folder, group, None, row_values.stored_docs(folder, "corpus"), [])
-
-
-def _part(folder: Path, group: Group, known: Mapping[str, Doc] | None, docs: Any, problems: list[str]) -> Part:
+    known, docs = row_values.corpus(folder, "corpus", problems, stored=stored)
     queries = row_values.by_id(folder, "queries", ("_id",), "query", problems)
     cores = dict.fromkeys(row_values.text(record, "core") for record in queries.values())
     kept, lines = _judged(folder, "qrels", queries, known, problems)
@@ -169,6 +144,9 @@ def _part(folder: Path, group: Group, known: Mapping[str, Doc] | None, docs: Any
     notes = [f"{group['name']}: {twice} of {lines} judgments stand twice in the release"] if twice else []
     qrels = {mode: as_qrels(labels[mode], join_mode(prefix, mode)) for mode in MODES}
     return Part(group["name"], topics, qrels, docs, notes=tuple(notes), published=counted)
+
+
+read_copy = partial(read, stored=True)
 
 
 def _judged(

@@ -23,56 +23,32 @@ of the hub was read: whether ids and texts are as assumed is checked when a copy
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.documents import Doc
 from toolkit.core.modes import join_mode
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import Record, has_table, read_table, repository_folder
-from toolkit.datasets.copies.row_values import stored_docs
+from toolkit.datasets.copies.data_files import Record, folder_with, has_table, read_table
 from toolkit.datasets.group_data import Group, Part, as_qrels
 
 NEEDED = ("name", "repository", "revision", "subset")
 BASE, UNLEVELLED = "base", "instruct"
 JUDGED = ("default", "qrels/test", "qrels")
+AUTHORS_CORPUS, AUTHORS_QUERY, AUTHORS_QREL = AUTHORS = ("{subset}-corpus", "{subset}-query", "{subset}-qrel")
+TABLES = ("corpus", "queries", "instruction", *JUDGED, "test_data", *AUTHORS)
+EXPECTED = "{subset}/test_data.json with {subset}/{subset}-corpus.jsonl"
 LEVEL = re.compile(r"v([123])")
-
-
-def tables(group: Group) -> tuple[str, ...]:
-    """Those of MTEB's repository and of the authors' folder."""
-    return (
-        "corpus",
-        "queries",
-        "instruction",
-        *JUDGED,
-        "test_data",
-        *(_authors(group, name) for name in ("corpus", "query", "qrel")),
-    )
-
-
-def _authors(group: Group, name: str) -> str:
-    return f"{group['subset']}-{name}"
 
 
 def find(root: Path, group: Group) -> Path | None:
     """The set's folder, `datasets/<set>/`, or the local copy itself."""
-    places = (
-        repository_folder(root, group["repository"]),
-        *(root / name / group["subset"] for name in (".", "datasets")),
-        root,
-    )
-    queries = ("queries", "test_data", _authors(group, "query"))
-    return next((place for place in places if place and any(has_table(place, name) for name in queries)), None)
-
-
-def expected(group: Group) -> str:
-    """For a message."""
-    return f"{group['subset']}/test_data.json with {group['subset']}/{_authors(group, 'corpus')}.jsonl"
+    queries = ("queries", "test_data", AUTHORS_QUERY.format_map(group))
+    return folder_with(root, group, queries, (group["subset"], f"datasets/{group['subset']}", "."))
 
 
 @dataclass
@@ -88,31 +64,15 @@ class _Query:
     judged: Mapping[str, int]
 
 
-def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = False) -> Part:
     """A set. Modes: `base` where the copy has it; `level1` to `level3`, or `instruct` where a set has no levels.
 
     All that cannot be right (an id of two levels, a level that the set does not have, a query without text or judgment, an
     unknown document) is one ToolkitError with file and line of each problem.
     """
-    problems: list[str] = []
-    docs = row_values.documents(folder, _corpus(folder, group), problems)
-    part = _part(folder, group, docs, list(docs.values()), problems)
-    empty = sum(not doc.text.strip() for doc in docs.values())
-    note = f"{group['name']}: {empty} documents have no text; the authors' own index leaves them out, MTEB's does not"
-    return Part(part.name, part.topics, part.qrels, part.docs, notes=(*part.notes, *([note] if empty else [])))
-
-
-def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
-    """The same without a look at the documents, which are read when they are asked for."""
-    return _part(folder, group, None, stored_docs(folder, _corpus(folder, group)), [])
-
-
-def _corpus(folder: Path, group: Group) -> str:
-    return "corpus" if has_table(folder, "corpus") else _authors(group, "corpus")
-
-
-def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Doc], problems: list[str]) -> Part:
-    name, notes = group["name"], []
+    name, problems, notes = group["name"], [], []
+    table = "corpus" if has_table(folder, "corpus") else AUTHORS_CORPUS.format_map(group)
+    known, docs = row_values.corpus(folder, table, problems, stored=stored)
     if has_table(folder, "test_data"):
         queries = list(_from_test_data(folder, group, known, problems, notes))
     elif has_table(folder, "queries"):
@@ -130,8 +90,13 @@ def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Do
         topic = _topic(query, name)
         topics[query.mode].append(topic)
         judged[query.mode][topic.query_id] = query.judged
+    if not stored and (empty := sum(not doc.text.strip() for doc in docs)):
+        notes.append(f"{empty} documents have no text; the authors' own index leaves them out, MTEB's does not")
     qrels = {mode: as_qrels(judged[mode], join_mode(name, mode)) for mode in modes}
     return Part(name, topics, qrels, docs, notes=tuple(f"{name}: {note}" for note in notes))
+
+
+read_copy = partial(read, stored=True)
 
 
 def _topic(query: _Query, name: str) -> Topic:
@@ -231,8 +196,8 @@ def _doc_id(values: Mapping[str, Any], record: Record, docs: row_values.Known, p
 
 
 def _from_beir(folder: Path, group: Group, docs: row_values.Known, problems: list[str]) -> Iterator[_Query]:
-    rows = row_values.by_id(folder, _authors(group, "query"), ("_id", "id"), "query", problems)
-    judged = row_values.judgments(folder, _authors(group, "qrel"), rows, docs, problems)
+    rows = row_values.by_id(folder, AUTHORS_QUERY.format_map(group), ("_id", "id"), "query", problems)
+    judged = row_values.judgments(folder, AUTHORS_QREL.format_map(group), rows, docs, problems)
     for query_id, record in rows.items():
         core, _, level = query_id.rpartition("_")
         level = level[:1]  # as the authors' script: one character after the last _

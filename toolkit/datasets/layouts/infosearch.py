@@ -21,6 +21,7 @@ from toolkit.files.formats import read_requests
 
 NEEDED = ("name", "repository", "revision")
 PUBLISHED = {BASE: "og", INSTRUCTED: "changed", REVERSED: "reversed"}  # role -> the name in columns and tables
+TABLES = ("corpus", "queries", *(f"qrels_{mode}" for mode in PUBLISHED.values()))
 CANDIDATES = {BASE: "og", INSTRUCTED: "ch", REVERSED: "re"}  # role -> the name in the authors' files of candidates
 CANDIDATES_TAG = "e5-mistral-7b-instruct"  # what retrieved them
 SENTENCE_END = ".!?…。．！？｡؟۔।॥።፧၊။។៕‼⁇⁈⁉\u037e"  # the last is the Greek question mark
@@ -32,11 +33,6 @@ WITHOUT_BLANKS = (
 )
 _BETWEEN = re.compile(rf"^(?:[\s,;:，、；：،؛{re.escape(SENTENCE_END)}]|[–—]|-(?=\s))+")
 _JOINED = re.compile(r"\w['’‐‑_-]\w|\d[.,:/]\d")  # don't, state-of-the-art, 2.5
-
-
-def tables(group: Group) -> tuple[str, ...]:
-    """The tables of a dimension."""
-    return ("corpus", "queries", *(f"qrels_{mode}" for mode in PUBLISHED.values()))
 
 
 def find(root: Path, group: Group) -> Path | None:

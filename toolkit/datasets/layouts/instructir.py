@@ -20,7 +20,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.templates import SEPARATOR
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import TABLES, Record, has_table, read_table, repository_folder
+from toolkit.datasets.copies.data_files import TABLES, Record, folder_with, has_table, read_table
 from toolkit.datasets.group_data import Group, Part, as_qrels
 
 Judged = Mapping[str, Mapping[str, int]]  # query id -> document id -> relevance
@@ -94,9 +94,7 @@ def patterns(group: Group) -> tuple[str, ...]:
 def find(root: Path, group: Group) -> Path | None:
     """The folder itself, or `INSTRUCTIR/` or the repository's name in it, where it has what the group is read from."""
     needed = (AUTHORS_FILES["paraphrases"][0], PARAPHRASES) if group["name"] == "paraphrases" else ("queries",)
-    repository = repository_folder(root, group["repository"]) if "repository" in group else None
-    places = (repository, *(root / name for name in FOLDERS))
-    return next((place for place in places if place and any(has_table(place, name) for name in needed)), None)
+    return folder_with(root, group, needed, FOLDERS)
 
 
 def expected(group: Group) -> str:

@@ -20,7 +20,7 @@ from toolkit.core.modes import join_mode
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import has_table, read_table
+from toolkit.datasets.copies.data_files import read_table
 from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels
 
 NEEDED = ("name", "table")
@@ -29,22 +29,9 @@ NEGATIVES = [f"HN{number}" for number in range(1, CONDITIONS + 1)]
 # mode -> the column of its query; the documents that it is judged on, best first
 COLUMNS = {"listed": "Query10", "natural": "Natural_Query10"} | {f"c{n}": f"Query{n}" for n in range(1, CONDITIONS + 1)}
 JUDGED = {f"c{n}": ("Positive", f"HN{n}") for n in range(1, CONDITIONS + 1)}
+TABLES = ("{table}",)
 FOLDERS = (".", "MultiConIR")
-
-
-def tables(group: Group) -> tuple[str, ...]:
-    """The one file."""
-    return (group["table"],)
-
-
-def find(root: Path, group: Group) -> Path | None:
-    """The repository's folder, or the local copy itself."""
-    return next((root / name for name in FOLDERS if has_table(root / name, group["table"])), None)
-
-
-def expected(group: Group) -> str:
-    """For a message."""
-    return f"{group['table']}.csv"
+EXPECTED = "{table}.csv"
 
 
 def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:

@@ -15,23 +15,13 @@ from pathlib import Path
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
-from toolkit.datasets.copies.data_files import has_table, read_table, repository_folder
+from toolkit.datasets.copies.data_files import has_table, read_table
 from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels
 
 NEEDED = ("name", "repository", "revision")
 JUDGED = ("default", "qrels/test")
+TABLES = ("queries", "corpus", *JUDGED, "top_ranked")
 OTHER = {"q1": "q2", "q2": "q1"}
-
-
-def tables(group: Group) -> tuple[str, ...]:
-    """The tables of the repository."""
-    return ("corpus", "queries", *JUDGED, "top_ranked")
-
-
-def find(root: Path, group: Group) -> Path | None:
-    """A folder with the repository's name, or the local copy itself."""
-    places = (repository_folder(root, group["repository"]), root)
-    return next((place for place in places if place and has_table(place, "queries")), None)
 
 
 def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
