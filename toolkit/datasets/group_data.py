@@ -67,26 +67,24 @@ def assemble(name: str, modes: Sequence[str], rows: Iterable[Row], docs: Sequenc
         instructions[group_id] += 1
         base = f"{group_id}-{instructions[group_id]}"
         for mode in modes:
-            topic = _topic(row, join_mode(base, mode), group_id, mode)
+            instruction = row.instructions.get(mode, "")
+            same = {"condition": row.condition, "group_id": group_id, "original_id": row.original_id}
+            released = "" if instruction else row.released.get(mode, "")
+            topic = topic_in_mode(base, mode, row.query, instruction, released=released, **same)
             topics[mode].append(topic)
             judged[mode] += [Qrel(topic.query_id, doc_id, label) for doc_id, label in row.judgments[mode].items()]
     qrels = {mode: Qrels.from_rows(rows, join_mode(name, mode)) for mode, rows in judged.items()}
     return Part(name, topics, qrels, docs, notes=tuple(notes))
 
 
-def _topic(row: Row, query_id: str, group_id: str, mode: str) -> Topic:
-    instruction = row.instructions.get(mode, "")
-    return Topic(
-        query_id=query_id,
-        text=f"{row.query} {instruction}" if instruction else row.query,
-        query=row.query,
-        instruction=instruction,
-        condition=row.condition,
-        mode=mode,
-        group_id=group_id,
-        original_id=row.original_id,
-        released="" if instruction else row.released.get(mode, ""),
-    )
+def topic_in_mode(base: str, mode: str, query: str, instruction: str = "", **more: Any) -> Topic:
+    """A query in one mode: its id is `base` with the mode, its text the query and, behind one blank, the instruction.
+
+    more  fields of `Topic`; without `group_id` the query is a core query of its own, `base`
+    """
+    text = f"{query} {instruction}" if instruction else query
+    known = {"query": query, "instruction": instruction, "mode": mode, "group_id": base}
+    return Topic(join_mode(base, mode), **{"text": text, **known, **more})
 
 
 def part_name(*words: str) -> str:

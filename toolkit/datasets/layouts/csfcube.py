@@ -21,7 +21,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import Record, read_table
-from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels
+from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels, topic_in_mode
 
 NEEDED = ("name",)
 ABSTRACTS, SPLITS = "abstracts-csfcube-preds", "evaluation_splits"
@@ -62,20 +62,10 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
                 where = ANNOTATIONS[facet] if paper not in annotated else ABSTRACTS
                 problems.append(f"{splits[facet].place}: paper {paper} is not in {where}")
                 continue
-            query_id = join_mode(paper, facet)
             query = f"{docs[paper].title} {docs[paper].text}".strip()
-            topics[facet].append(
-                Topic(
-                    query_id,
-                    f"{query} {instruction}",
-                    query=query,
-                    instruction=instruction,
-                    mode=facet,
-                    group_id=paper,
-                    original_id=published,
-                )
-            )
-            judged[facet][query_id] = labels = _labels(annotated[paper], docs, problems)
+            topic = topic_in_mode(paper, facet, query, instruction, original_id=published)
+            topics[facet].append(topic)
+            judged[facet][topic.query_id] = labels = _labels(annotated[paper], docs, problems)
             if paper in labels:
                 notes.append(f"{name}: paper {paper} is in its own pool for {facet}; it stays, as in the authors' evaluation")
     row_values.refuse(folder, problems)

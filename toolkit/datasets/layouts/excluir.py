@@ -23,7 +23,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import Record, folder_with, read_table
-from toolkit.datasets.group_data import Group, Part, as_qrels
+from toolkit.datasets.group_data import Group, Part, as_qrels, topic_in_mode
 
 NEEDED = ("name",)
 QUESTIONS, PAIRS = "test_manual_final", "train"
@@ -69,10 +69,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         texts = {BASE: original, EXCLUDE: excluding}
         labels = {BASE: {asked_for: 1, ruled_out: 1}, EXCLUDE: {asked_for: 1, ruled_out: 0}}
         for mode in (mode for mode, text in texts.items() if text):
-            core = f"{name}-{number}"
-            topic = Topic(
-                join_mode(core, mode), texts[mode], query=texts[mode], mode=mode, group_id=core, original_id=str(number)
-            )
+            topic = topic_in_mode(f"{name}-{number}", mode, texts[mode], original_id=str(number))
             topics[mode].append(topic)
             judged[mode][topic.query_id] = labels[mode]
     row_values.refuse(folder, problems)

@@ -25,7 +25,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import TABLES, has_table, read_table
-from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels, part_name
+from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels, part_name, topic_in_mode
 
 NEEDED = ("name", "repository", "revision", "language")
 PRESENT = ("queries", "corpus", "instruction", "default", "top_ranked", "qrel_diff")
@@ -202,16 +202,8 @@ def _notes(name: str, source: _Source) -> Iterator[str]:
 def _topics(source: _Source, prefix: str, mode: str) -> Iterator[Topic]:
     for query_id, query in _of_mode(source.queries, mode):
         group_id = f"{prefix}-{MODES.split(query_id)[0]}"
-        yield Topic(
-            query_id=join_mode(group_id, mode),
-            text=f"{query.text} {query.instruction}",
-            query=query.text,
-            instruction=query.instruction,
-            mode=mode,
-            group_id=group_id,
-            original_id=query_id,
-            wordings=query.wordings,
-        )
+        more = {"original_id": query_id, "wordings": query.wordings}
+        yield topic_in_mode(group_id, mode, query.text, query.instruction, **more)
 
 
 def _of_mode(values: Mapping[str, Any], mode: str) -> Iterator[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from toolkit.core.templates import SEPARATOR
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import Record, folder_with, has_table, read_table
-from toolkit.datasets.group_data import Group, Part, as_qrels, part_name
+from toolkit.datasets.group_data import Group, Part, as_qrels, part_name, topic_in_mode
 
 NEEDED = ("name", "folder")
 TABLES = ("corpus", "queries", "qrels", "base_qrels")  # what `unpack` gives
@@ -130,14 +130,18 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
         core, query, instruction = (row_values.text(record, name) for name in ("core", "query", "instruction"))
         if not kept[query_id] or not kept[query_id].keys() <= relevant[core].keys():
             problems.append(f"{record.place}: {query_id} keeps no table, or one that its query does not have")
-        ids = {mode: join_mode(f"{prefix}-{query_id}", mode) for mode in MODES}
-        shared = {"query": query, "group_id": f"{prefix}-{core}", "condition": row_values.optional(record, "type")}
-        topics["og"].append(Topic(ids["og"], query, mode="og", original_id=core, **shared))
-        text = f"{query} {instruction}"
-        changed = Topic(ids["changed"], text, instruction=instruction, mode="changed", original_id=query_id, **shared)
+        base, shared = (
+            f"{prefix}-{query_id}",
+            {"group_id": f"{prefix}-{core}", "condition": row_values.optional(record, "type")},
+        )
+        alone = topic_in_mode(base, "og", query, original_id=core, **shared)
+        changed = topic_in_mode(
+            base, "changed", query, instruction, text=f"{query} {instruction}", original_id=query_id, **shared
+        )
+        topics["og"].append(alone)
         topics["changed"].append(changed)
-        labels["og"][ids["og"]] = relevant[core]
-        labels["changed"][ids["changed"]] = {doc_id: int(doc_id in kept[query_id]) for doc_id in relevant[core]}
+        labels["og"][alone.query_id] = relevant[core]
+        labels["changed"][changed.query_id] = {doc_id: int(doc_id in kept[query_id]) for doc_id in relevant[core]}
     row_values.refuse(folder, problems)
     counted = {"lines": lines, "distinct": sum(map(len, kept.values())), "base": base_lines}
     twice = lines - counted["distinct"]

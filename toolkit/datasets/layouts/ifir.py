@@ -34,7 +34,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import Record, folder_with, has_table, read_table
-from toolkit.datasets.group_data import Group, Part, as_qrels
+from toolkit.datasets.group_data import Group, Part, as_qrels, topic_in_mode
 
 NEEDED = ("name", "repository", "revision", "subset")
 BASE, UNLEVELLED = "base", "instruct"
@@ -87,7 +87,9 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
     topics: dict[str, list[Topic]] = {mode: [] for mode in modes}
     judged: dict[str, dict[str, Mapping[str, int]]] = {mode: {} for mode in modes}
     for query in queries:
-        topic = _topic(query, name)
+        core = {"group_id": f"{name}-{query.core}", "original_id": query.published}
+        base = f"{name}-{query.published}"
+        topic = topic_in_mode(base, query.mode, query.query, query.instruction, text=query.text, **core)
         topics[query.mode].append(topic)
         judged[query.mode][topic.query_id] = query.judged
     if not stored and (empty := sum(not doc.text.strip() for doc in docs)):
@@ -97,18 +99,6 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
 
 
 read_copy = partial(read, stored=True)
-
-
-def _topic(query: _Query, name: str) -> Topic:
-    return Topic(
-        join_mode(f"{name}-{query.published}", query.mode),
-        query.text,
-        query=query.query,
-        instruction=query.instruction,
-        mode=query.mode,
-        group_id=f"{name}-{query.core}",
-        original_id=query.published,
-    )
 
 
 def _from_mteb(folder: Path, group: Group, docs: row_values.Known, problems: list[str], notes: list[str]) -> Iterator[_Query]:

@@ -21,7 +21,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import row_values
 from toolkit.datasets.copies.data_files import read_table
-from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels
+from toolkit.datasets.group_data import Group, Part, as_candidates, as_qrels, topic_in_mode
 
 NEEDED = ("name", "table")
 CONDITIONS = 10
@@ -53,9 +53,9 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
             if not (text := row_values.text(record, COLUMNS[mode]).strip()):
                 problems.append(f"{record.place}: nothing in {COLUMNS[mode]!r}")
             columns = JUDGED.get(mode, ("Positive", *NEGATIVES))
-            query_id = join_mode(core, mode)
-            topics[mode].append(Topic(query_id, text, query=text, mode=mode, group_id=core, original_id=str(number)))
-            judged[mode][query_id] = {_doc_id(core, each): len(columns) - place for place, each in enumerate(columns, 1)}
+            topic = topic_in_mode(core, mode, text, original_id=str(number))
+            topics[mode].append(topic)
+            judged[mode][topic.query_id] = {_doc_id(core, each): len(columns) - place for place, each in enumerate(columns, 1)}
     row_values.refuse(folder, problems)
     return Part(
         name,

@@ -11,7 +11,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import corpora
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.topics import Topic
-from toolkit.datasets.group_data import Group, Part, as_candidates, part_name
+from toolkit.datasets.group_data import Group, Part, as_candidates, part_name, topic_in_mode
 from toolkit.datasets.layouts.followir import checks
 from toolkit.datasets.minis import check_numbers, lacking, passage, refuse_twice
 
@@ -49,15 +49,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
 def _topic(source: Mapping[str, Any], prefix: str, mode: str, suffix: str) -> Topic:
     published, query = f"{source['number']:02d}", source[f"query{suffix}"]
     instruction = source[f"{INSTRUCTIONS[mode]}{suffix}"]
-    return Topic(
-        query_id=join_mode(f"{prefix}-{published}", mode),
-        text=f"{query} {instruction}",
-        query=query,
-        instruction=instruction,
-        mode=mode,
-        group_id=f"{prefix}-{published}",
-        original_id=join_mode(published, mode),
-    )
+    return topic_in_mode(f"{prefix}-{published}", mode, query, instruction, original_id=join_mode(published, mode))
 
 
 def _judged(sources: Sequence[Mapping[str, Any]], topics: Sequence[Topic], mode: str) -> Iterator[Qrel]:

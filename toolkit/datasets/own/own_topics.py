@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import BASE, Modes, join_mode
+from toolkit.core.modes import BASE, Modes
 from toolkit.core.system.yaml_json import Malformed, decode_json
 from toolkit.core.topics import Topic
+from toolkit.datasets.group_data import topic_in_mode
 from toolkit.datasets.own.remarks import Remarks
 from toolkit.files.formats import read_topics
 from toolkit.files.texts.lines import read_bytes, text_lines
@@ -247,13 +248,6 @@ def _assembled(queries: Sequence[_Query], modes: Modes, remarks: Remarks) -> Own
 
 def _topic(query: _Query, mode: str, core: str) -> Topic:
     instruction = query.instructions.get(mode, "").strip()
-    topic = Topic(
-        query_id=join_mode(query.base_id, mode),
-        text=query.texts.get(mode) or (f"{query.query} {instruction}" if instruction else query.query),
-        query=query.query,
-        instruction=instruction,
-        mode=mode,
-        group_id=core,
-        original_id=query.base_id,
-    )
-    return replace(topic, **query.more) if query.more else topic
+    given = {"text": query.texts[mode]} if query.texts.get(mode) else {}
+    more = {"group_id": core, "original_id": query.base_id, **given, **query.more}
+    return topic_in_mode(query.base_id, mode, query.query, instruction, **more)
