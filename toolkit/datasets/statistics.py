@@ -127,27 +127,12 @@ def _topics(benchmark: Benchmark, groups: Sequence[str], mode: str) -> list[Topi
     return [topic for group in groups for topic in benchmark.topics(group, mode)]
 
 
-def queries(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int:
-    """Queries of a mode."""
-    return len(_topics(benchmark, groups, mode))
+def _distinct(benchmark: Benchmark, groups: Sequence[str], mode: str, field: str) -> int:
+    """Different values of a field of topics, group by group."""
+    return sum(len({getattr(topic, field) for topic in benchmark.topics(group, mode)}) for group in groups)
 
 
-def cores(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int:
-    """Core queries: what the instructed variants of one query share."""
-    return len({(group, topic.group_id) for group in groups for topic in benchmark.topics(group, mode)})
-
-
-def queries_per_core(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
-    """Instructed queries of a core query, on average."""
-    return queries(benchmark, groups, mode) / cores(benchmark, groups, mode)
-
-
-def distinct_texts(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int:
-    """Queries of a mode that differ in their text."""
-    return sum(len({topic.text for topic in benchmark.topics(group, mode)}) for group in groups)
-
-
-def documents(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int | None:
+def _documents(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int | None:
     """Documents of the corpora that the groups are searched over."""
     corpora = dict.fromkeys(benchmark.spec.corpus(group) for group in groups)
     if not all(benchmark.is_present(group) and benchmark.has_docs(group) for group in corpora):
@@ -155,42 +140,21 @@ def documents(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int | N
     return sum(sum(1 for _ in benchmark.docs(group)) for group in corpora)
 
 
-def relevant_per_query(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
+def _relevant_per_query(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
     """Relevant documents of a query, on average; of subtopics each by itself."""
     if not all(benchmark.has_qrels(group) for group in groups):
         return None
     relevant = Counter(row.relevance > 0 for group in groups for row in benchmark.qrels(group, mode))
-    return relevant[True] / queries(benchmark, groups, mode)
+    return relevant[True] / len(_topics(benchmark, groups, mode))
 
 
-def query_characters(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
-    """Characters of a core query, on average over the queries of the mode."""
-    return fmean(len(topic.query) for topic in _topics(benchmark, groups, mode))
-
-
-def instruction_characters(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
-    """Characters of an instruction, on average; None where the mode has none."""
-    return _mean(len(topic.instruction) for topic in _topics(benchmark, groups, mode) if topic.instruction)
-
-
-def words(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
+def _words(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
     """Words of a query as it is sent, divided by white space, on average over those that differ in their text."""
     texts = {topic.text: None for topic in _topics(benchmark, groups, mode)}
     return fmean(len(text.split()) for text in texts)
 
 
-def perspectives(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
-    """Perspectives of a question, on average; None where the benchmark has none."""
-    return _mean(len(topic.perspectives) for topic in _topics(benchmark, groups, mode) if topic.perspectives)
-
-
-def perspective_words(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
-    """Words and punctuation marks of a perspective, on average over all of them."""
-    topics = _topics(benchmark, groups, mode)
-    return _mean(len(WORD.findall(text)) for topic in topics for text in topic.perspectives)
-
-
-def instruction_tokens(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
+def _instruction_tokens(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
     """WordPiece tokens of an instruction, without the two that stand around a text, on average; None where the mode has none,
     and where the embedded model, whose tokenizer it is, is not installed.
     """
@@ -216,18 +180,7 @@ def _tokenizer() -> Tokenizer | None:
     return tokenizer
 
 
-def generated_perspectives(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
-    """Perspectives that the release expanded a question's query with, on average; None where it has none of these groups."""
-    written = _generated(benchmark, groups)
-    return _mean(map(len, written))
-
-
-def generated_words(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
-    """Runs of letters and digits, and punctuation marks, of such a perspective, on average over all of them."""
-    return _mean(len(TOKEN.findall(text)) for texts in _generated(benchmark, groups) for text in texts)
-
-
-def _generated(benchmark: Benchmark, groups: Sequence[str]) -> list[list[str]]:
+def _generated(benchmark: Benchmark, groups: Sequence[str], mode: str) -> list[list[str]]:
     """The texts of each question; nothing where a group comes without."""
     found = [benchmark.part(group).published.get("expansions", {}) for group in groups]
     return [[text for _, text in pairs] for part in found for pairs in part.values()] if all(found) else []
@@ -238,22 +191,22 @@ def _mean(values: Iterable[int]) -> float | None:
     return fmean(values) if values else None
 
 
+# name -> what computes it of some groups in a mode; None where they have nothing of the kind. Lengths are on average
 STATISTICS: dict[str, Callable[[Benchmark, Sequence[str], str], float | None]] = {
-    function.__name__: function
-    for function in (
-        queries,
-        cores,
-        queries_per_core,
-        distinct_texts,
-        documents,
-        relevant_per_query,
-        query_characters,
-        instruction_characters,
-        words,
-        perspectives,
-        perspective_words,
-        instruction_tokens,
-        generated_perspectives,
-        generated_words,
-    )
+    "queries": lambda *of: len(_topics(*of)),
+    "cores": lambda *of: _distinct(*of, "group_id"),
+    "queries_per_core": lambda *of: len(_topics(*of)) / _distinct(*of, "group_id"),
+    "distinct_texts": lambda *of: _distinct(*of, "text"),
+    "documents": _documents,
+    "relevant_per_query": _relevant_per_query,
+    "query_characters": lambda *of: fmean(len(topic.query) for topic in _topics(*of)),
+    "instruction_characters": lambda *of: _mean(len(topic.instruction) for topic in _topics(*of) if topic.instruction),
+    "words": _words,
+    "perspectives": lambda *of: _mean(len(topic.perspectives) for topic in _topics(*of) if topic.perspectives),
+    # with punctuation marks, over all perspectives
+    "perspective_words": lambda *of: _mean(len(WORD.findall(text)) for topic in _topics(*of) for text in topic.perspectives),
+    "instruction_tokens": _instruction_tokens,
+    # what the release expanded a question's query with; words are runs of letters and digits, and punctuation marks
+    "generated_perspectives": lambda *of: _mean(map(len, _generated(*of))),
+    "generated_words": lambda *of: _mean(len(TOKEN.findall(text)) for texts in _generated(*of) for text in texts),
 }
