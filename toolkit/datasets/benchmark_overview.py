@@ -23,7 +23,7 @@ def listing() -> Table:
     registry.warn_unread("benchmarks")
     for spec in registry.benchmarks().values():
         try:
-            here = tuple(present_groups(load(spec.name)))
+            here = present_groups(load(spec.name))
         except ToolkitError as error:  # an entry of the user's whose layout or groups no reader knows
             say(f"warning: left out: {error.message}")
             continue
@@ -37,7 +37,7 @@ def description(name: str) -> Iterator[tuple[str, int]]:
     """Lines about a benchmark or one of its groups, each with how far what is wrapped of it is set in."""
     selection = selected_whole(name)
     benchmark = load(selection.benchmark)
-    spec, here = benchmark.spec, tuple(present_groups(benchmark))
+    spec, here = benchmark.spec, present_groups(benchmark)
     yield f"{spec.name}: {spec.description}", 2
     rows = {"modes": ", ".join(spec.modes), "measures": ", ".join(spec.measures), **spec.source, **spec.counts}
     for key, value in rows.items():

@@ -218,9 +218,7 @@ def _on_server(name: str, known: Container[str], kind: str) -> SystemSpec | None
     model, server = short["model"].replace("%40", "@"), {"api": short["api"]}
     if short["address"] is not None:
         server["base_url"] = _address(f"{short['api']}:{short['model']}", short["address"])
-    called = _as_name(model.rpartition("/")[2])
-    if not called or called in known:
-        called = _as_name(f"{short['api']}-{called}")
+    called = _name_of(model, short["api"], known)
     parameters = {"model": model} | ({"similarity": "cos"} if kind == "dense" else {})
     return SystemSpec(
         name=called, description=SERVED, kind=kind, loader="endpoint", server=server, parameters=parameters, notes=PLAIN
@@ -255,8 +253,7 @@ def _of_library(name: str, known: Container[str]) -> SystemSpec | None:
     """A model of the rerankers library; None for a name that is none of that kind."""
     if not (short := LIBRARY.fullmatch(name)):
         return None
-    called = _as_name(short["model"].rstrip("/").rpartition("/")[2])
-    called = _as_name(f"{short['type']}-{called}") if not called or called in known else called
+    called = _name_of(short["model"].rstrip("/"), short["type"], known)
     parameters = {"type": short["type"], "model": short["model"]}
     return SystemSpec(name=called, description=OF_LIBRARY, kind="rerankers", parameters=parameters, notes=PLAIN)
 
@@ -271,6 +268,12 @@ def _on_its_server(spec: SystemSpec) -> SystemSpec:
     parameters = {name: value for name, value in spec.parameters.items() if name not in ("type", "key")}
     server = {"api": api.name} | ({"key": key} if key else {})
     return replace(spec, kind="cross-encoder", loader="endpoint", server=server, parameters=parameters)
+
+
+def _name_of(model: str, prefix: str, known: Container[str]) -> str:
+    """The last part of a model's name, with a prefix where a system has that name."""
+    called = _as_name(model.rpartition("/")[2])
+    return _as_name(f"{prefix}-{called}") if not called or called in known else called
 
 
 def _as_name(place: str) -> str:

@@ -62,14 +62,9 @@ def _lineage(names: tuple[str, ...], model: str, base: str) -> Lineage:
 
 def _family(model: str) -> str:
     """The family that a model's own name says; empty where it says none."""
-    last = _last_part(model).lower()
+    last = model.rpartition("/")[2].partition(":")[0].lower()  # openai/gpt-4o:free -> gpt-4o
     patterns = ((family, pattern) for family, known in _data()["families"].items() for pattern in known)
     return next((family for family, pattern in patterns if fnmatchcase(last, pattern)), "")
-
-
-def _last_part(model: str) -> str:
-    """`org/Model`, `package:x/Model.gguf` -> `Model.gguf`; `openai/gpt-4o:free` -> `gpt-4o`."""
-    return model.rpartition("/")[2].partition(":")[0]
 
 
 @functools.cache

@@ -5,7 +5,6 @@ under our ids, and `kept.yaml`, which says where all of it came from, with SHA-2
 layout's business.
 """
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +17,8 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.core.system.lazy_names import yaml
-from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.system.files import sha256_of, write_text
+from toolkit.core.system.yaml_json import dump_yaml, read_yaml
 from toolkit.datasets.copies.data_files import fetched, has_table, read_table
 from toolkit.datasets.copies.row_values import unchanged
 from toolkit.datasets.group_data import Group, Part, counts, part_name
@@ -160,7 +159,7 @@ def _keep_tables(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[s
             "counts": counts(part),
             "notes": list(part.notes),
         }
-        _write_yaml({**facts, "sha256": checksums(folder)}, folder / "kept.yaml")
+        write_text(folder / "kept.yaml", dump_yaml({**facts, "sha256": checksums(folder)}))
     return part
 
 
@@ -174,13 +173,9 @@ def _write_table(table: str, rows: Iterable[Mapping[str, Any]], folder: Path) ->
 def checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of every file of a copy, by its path in it."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "kept.yaml")
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {str(path.relative_to(folder)): sha256_of(path) for path in files}
 
 
 def facts(folder: Path) -> dict[str, Any]:
     """What `kept.yaml` says: origin, counts, notes, sha256."""
     return read_yaml(folder / "kept.yaml")
-
-
-def _write_yaml(values: Mapping[str, Any], path: Path) -> None:
-    path.write_text(yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True), encoding="utf-8")

@@ -18,7 +18,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies.data_files import Record, folder_with, has_table, read_table
 from toolkit.datasets.copies.row_values import identifier, optional, refuse, text
-from toolkit.datasets.group_data import Group, Part
+from toolkit.datasets.group_data import Group, Part, topic_in_mode
 
 NEEDED = ("name",)
 HUB_SPLITS = {"dev": "validation", "test": "test"}
@@ -86,16 +86,7 @@ def _question(record: Record, data_set: str, problems: list[str]) -> Topic:
         problems.append(f"{record.place}: question {original} has no text")
     if not perspectives or not all(perspectives) or len(set(perspectives)) < len(perspectives):
         problems.append(f"{record.place}: the perspectives of question {original} are not different texts, one at least")
-    query_id = f"{data_set}-{original}"
-    return Topic(
-        query_id,
-        question,
-        query=question,
-        condition=optional(record, "type") or (BINARY if len(perspectives) == 2 else MANY),
-        group_id=query_id,
-        original_id=original,
-        perspectives=perspectives,
-    )
+    return as_topic(f"{data_set}-{original}", question, perspectives, optional(record, "type"), original)
 
 
 def _texts(values: Any) -> Iterable[str]:
@@ -137,12 +128,13 @@ def _labelled(folder: Path, name: str) -> Part:
         else:
             pairs.append(((query_id, str(pair[1]), doc_id), int(value)))
     refuse(folder, problems)
-    topics = [_collected(numbers[question], question, tuple(known)) for question, known in questions.items()]
+    topics = [as_topic(numbers[question], question, tuple(known)) for question, known in questions.items()]
     rows = [Qrel(query_id, doc_id, value, str(number)) for (query_id, number, doc_id), value in labels.items()]
     docs = [Doc(doc_id, "", document) for document, doc_id in documents.items()]
     return Part(name, {"": topics}, {"": Qrels.from_rows(rows, f"berds-{name}")}, docs, published={"pairs": pairs})
 
 
-def _collected(query_id: str, question: str, perspectives: tuple[str, ...]) -> Topic:
-    condition = BINARY if len(perspectives) == 2 else MANY
-    return Topic(query_id, question, query=question, condition=condition, group_id=query_id, perspectives=perspectives)
+def as_topic(query_id: str, question: str, perspectives: tuple[str, ...], kind: str = "", original_id: str = "") -> Topic:
+    """A question with its perspectives; their number says the type (`kind`) of one that was published without."""
+    kind = kind or (BINARY if len(perspectives) == 2 else MANY)
+    return topic_in_mode(query_id, "", question, condition=kind, original_id=original_id, perspectives=perspectives)

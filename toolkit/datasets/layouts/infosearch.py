@@ -6,7 +6,7 @@ disk or as a hub repository holds them. The authors' candidates lie elsewhere, i
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,12 @@ PUBLISHED = {BASE: "og", INSTRUCTED: "changed", REVERSED: "reversed"}  # role ->
 TABLES = ("corpus", "queries", *(f"qrels_{mode}" for mode in PUBLISHED.values()))
 CANDIDATES = {BASE: "og", INSTRUCTED: "ch", REVERSED: "re"}  # role -> the name in the authors' files of candidates
 CANDIDATES_TAG = "e5-mistral-7b-instruct"  # what retrieved them
+# what was put right or is missing
+REPEATED, EMPTY, PAIRS_APART = NOTES = (
+    "instructions began with their core query; it was taken off",
+    "instructions are empty",
+    "pairs of query and document are not judged in all three modes",
+)
 SENTENCE_END = ".!?…。．！？｡؟۔।॥።፧၊။។៕‼⁇⁈⁉\u037e"  # the last is the Greek question mark
 CLOSING = "\"'”’»)]）］」』〉》"  # may stand behind the end of a sentence
 # the scripts that set no blanks between words, as Unicode names their letters begin
@@ -64,24 +70,11 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         if not judgments[REVERSED][query_id]:
             problems.append(f"{record.place}: query {query_id} is not in qrels_reversed")
     row_values.refuse(folder, problems)
-    notes = _Notes(sum(len(_pairs_apart(judgments, query_id)) for query_id in queries))
-    rows = [_row(query_id, record, judgments, spec.modes, notes) for query_id, record in queries.items()]
-    return assemble(name, tuple(spec.modes), rows, list(docs.values()), notes.lines(name))
-
-
-class _Notes:
-    """What was put right or is missing, and how often."""
-
-    def __init__(self, pairs_apart: int):
-        self.repeated, self.without, self.pairs_apart = 0, 0, pairs_apart
-
-    def lines(self, name: str) -> Iterator[str]:
-        if self.repeated:
-            yield f"{name}: {self.repeated} instructions began with their core query; it was taken off"
-        if self.without:
-            yield f"{name}: {self.without} instructions are empty"
-        if self.pairs_apart:
-            yield f"{name}: {self.pairs_apart} pairs of query and document are not judged in all three modes"
+    found = dict.fromkeys(NOTES, 0)
+    rows = [_row(query_id, record, judgments, spec.modes, found) for query_id, record in queries.items()]
+    found[PAIRS_APART] = sum(len(_pairs_apart(judgments, query_id)) for query_id in queries)
+    notes = [f"{name}: {number} {what}" for what, number in found.items() if number]
+    return assemble(name, tuple(spec.modes), rows, list(docs.values()), notes)
 
 
 def candidates(root: Path, spec: BenchmarkSpec, group: Group, part: Part) -> dict[str, Run]:
@@ -133,7 +126,7 @@ def _pairs_apart(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query
 
 
 def _row(
-    query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], modes: Modes, notes: _Notes
+    query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], modes: Modes, notes: dict[str, int]
 ) -> Row:
     query = row_values.text(record, "text").strip()
     return Row(
@@ -150,13 +143,13 @@ def _row(
     )
 
 
-def _instruction(record: Record, query: str, role: str, notes: _Notes) -> str:
+def _instruction(record: Record, query: str, role: str, notes: dict[str, int]) -> str:
     """The instruction alone: its own column in later releases; in others it may begin with the core query."""
     column = f"instruction_{PUBLISHED[role]}"
     published = row_values.text(record, f"only_{column}", column).strip()
     instruction = _without(query, published)
-    notes.repeated += instruction != published
-    notes.without += not instruction
+    notes[REPEATED] += instruction != published
+    notes[EMPTY] += not instruction
     return instruction
 
 

@@ -10,7 +10,7 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.datasets.group_data import Group, Part
-from toolkit.datasets.layouts.berds import BINARY, MANY
+from toolkit.datasets.layouts.berds import as_topic
 from toolkit.datasets.minis import entries, lacking, passage, refuse_twice
 
 NEEDED = ("name",)
@@ -51,15 +51,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
 def _question(path: Path, source: Mapping[str, Any], entry: Mapping[str, Any]) -> _Question:
     with lacking(path):
         query_id, perspectives = f"{DATA_SET}-{entry['id']}", tuple(entry["perspectives"])
-        topic = Topic(
-            query_id,
-            entry["question"],
-            query=entry["question"],
-            condition=BINARY if len(perspectives) == 2 else MANY,
-            group_id=query_id,
-            original_id=str(entry["id"]),
-            perspectives=perspectives,
-        )
+        topic = as_topic(query_id, entry["question"], perspectives, original_id=str(entry["id"]))
         docs = [passage(row) for row in entry["passages"]]
         numbers = range(1, len(perspectives) + 1)
         labels = []

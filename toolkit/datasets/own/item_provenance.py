@@ -6,7 +6,7 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +79,7 @@ def _read_line(number: int, line: str, found: dict[str, dict[Made, None]], probl
     if wrong:
         problems.append(f"line {number}: {row['id']}: a role is one of {', '.join(ROLES)}, `by` a name: {wrong[0]}")
         return
-    made = dict.fromkeys(_made(row["made"]))
+    made = dict.fromkeys(Made(*(each.get(key) or "" for key in Made._fields)) for each in row["made"])
     if match is not None and row.keys() == {"id", "made"}:
         known[match[2]] = made
     found.setdefault(row["id"], {}).update(made)
@@ -88,8 +88,3 @@ def _read_line(number: int, line: str, found: dict[str, dict[Made, None]], probl
 def _is_made(one: Any) -> bool:
     texts = isinstance(one, dict) and all(isinstance(one.get(key, ""), str | None) for key in Made._fields)
     return texts and one.get("role") in ROLES and bool(one.get("by"))
-
-
-def _made(rows: list[dict[str, str]]) -> Iterator[Made]:
-    for row in rows:
-        yield Made(*(row.get(key) or "" for key in Made._fields))

@@ -216,15 +216,10 @@ class OwnFolder:
             name=declared.name or "unnamed",
             description=declared.description or DESCRIPTION,
             layout=LAYOUT,
-            modes=declared.modes,
             groups=tuple(groups),
-            measures=declared.measures,
-            source=dict(declared.source),
-            counts=dict(declared.counts),
-            options=dict(declared.options),
             selections=selections,
-            smallest_effects=dict(declared.smallest_effects),
             folder=str(self.path.absolute()),
+            **{key: getattr(declared, key) for key in ("modes", "measures", "source", "counts", "options", "smallest_effects")},
         )
 
 

@@ -11,7 +11,7 @@ from toolkit.core.scores import AVERAGE, PAIRED, SIGNIFICANT, Score
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.published.claims import Claim, outcomes
-from toolkit.registry.published.paper_tables import PUBLISHED, Cell, Place, cells, is_of, kind_of, row_of, unprinted
+from toolkit.registry.published.paper_tables import PUBLISHED, Cell, Place, cells, is_of, kind_of, reading, row_of
 
 
 class Beside(NamedTuple):
@@ -163,7 +163,7 @@ def _of_figures(scores: Iterable[Score], paper: str, system: str, kind: str) -> 
     """What the figures of a paper that print no number would show of a run; the mode is the form of the query."""
     return [
         Cell(figure, system, kind, row.group, row.mode, measure, "", "fraction", row.value, "", (), None)
-        for figure, measures in unprinted(paper).items()
+        for figure, measures in reading(paper).get("unprinted", {}).items()
         for row in scores
         if (measure := row.measure.partition("@")[0]) in measures and not math.isnan(row.value)
     ]

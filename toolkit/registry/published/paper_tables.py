@@ -157,11 +157,6 @@ def unmapped(paper: str) -> dict[str, str]:
     return _reading()[paper].get("unmapped", {})
 
 
-def unprinted(paper: str) -> dict[str, list[str]]:
-    """Figures of a paper that print no number, and the measures, without a cutoff, that would be read from each."""
-    return _reading()[paper].get("unprinted", {})
-
-
 def kind_of(paper: str, kind: str) -> str:
     """The heading under which a paper's tables would print a system of one of our kinds; empty where they have none for it."""
     headings = _reading()[paper].get("kinds", {})
