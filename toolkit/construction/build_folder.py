@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.construction.build_config import BuildConfig, read_config
-from toolkit.construction.step_files import DONE, BuiltSteps, StepFile, StepRecord, StepState, digest_of, plain
+from toolkit.construction.step_files import DONE, FOLDER, BuiltSteps, StepFile, StepRecord, StepState, digest_of, plain
 from toolkit.construction.steps import Item
 from toolkit.construction.text_models import entry_identity
 from toolkit.construction.tools import REPAIR, Tools, Writers, find_prompt
@@ -37,7 +37,7 @@ class BuildFolder:
     @cached_property
     def files(self) -> Mapping[str, StepFile]:
         """Step -> its file, in order."""
-        return {name: StepFile.of(self.path, name) for name in self.config.names}
+        return {name: StepFile(self.path / FOLDER / f"{name}.jsonl") for name in self.config.names}
 
     @importing(of_data=True)
     def run(self, step: str | None = None, **how: Any) -> list[StepState]:
@@ -116,7 +116,7 @@ class BuildFolder:
             "systems": {spec.name: entry_identity(spec) for spec in searched},
             "models": {name: config.models[name].facts() for name in step.models()},
             "seeds": config.seeds.facts(),
-            "files": {str(path): file_sha256(path) if path.is_file() else "" for path in step.files(self.path)},
+            "files": {str(path): _sha256(path) for path in step.files(self.path)},
             "steps": {name: _sha256(self.files[name].path) for name in earlier if name in self.files},
         }
 

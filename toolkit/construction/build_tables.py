@@ -1,7 +1,7 @@
 """What `build status` and `build show` print."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.construction.build_config import BuildConfig
@@ -39,20 +39,27 @@ def status_tables(config: BuildConfig, states: Sequence[StepState]) -> list[Tabl
 
 
 def _steps_table(config: BuildConfig, states: Sequence[StepState]) -> Table:
+    steps = ((_row(config, state), state.record.rejected if state.record else {}) for state in states)
+    was_asked = any(state.record and state.record.asked for state in states)
+    notes = ["tokens and cost are those of all answers, cached ones too"] * was_asked
+    return with_reasons(COLUMNS, steps, notes)
+
+
+def with_reasons(
+    columns: Sequence[Column], steps: Iterable[tuple[Sequence[Cell], Mapping[str, int]]], notes: Sequence[str] = ()
+) -> Table:
+    """A table of steps, below each why how many items were rejected; their number is in the fourth column.
+
+    steps  the row of each, and why -> how many
+    """
     rows: list[Sequence[Cell]] = []
     reasons: set[int] = set()
-    for state in states:
-        rows.append(_row(config, state))
-        why = sorted((state.record.rejected if state.record else {}).items(), key=lambda pair: (-pair[1], pair[0]))
-        for reason, count in why:
+    for row, rejected in steps:
+        rows.append(row)
+        for why, count in sorted(rejected.items(), key=lambda pair: (-pair[1], pair[0])):
             reasons.add(len(rows))
-            rows.append((reason, None, None, count, *[None] * (len(COLUMNS) - 4)))
-    notes = (
-        ["tokens and cost are those of all answers, cached ones too"]
-        if any(state.record and state.record.asked for state in states)
-        else []
-    )
-    return Table(COLUMNS, rows, notes, below=frozenset(reasons))
+            rows.append((why, None, None, count, *[None] * (len(columns) - 4)))
+    return Table(columns, rows, notes, below=frozenset(reasons))
 
 
 def _row(config: BuildConfig, state: StepState) -> Sequence[Cell]:

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolkit.construction.build_tables import with_reasons
 from toolkit.construction.checks.benchmark_check import BenchmarkCheck, check_benchmark
 from toolkit.construction.checks.check_tables import cues, duplicates, effects, makers
 from toolkit.construction.step_files import StepState
 from toolkit.core.system.files import write_text
 from toolkit.core.system.yaml_json import dump_yaml, read_yaml
-from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.core.tables.table_forms import to_markdown
 from toolkit.core.topics import Topic
 from toolkit.datasets.own import provenance_file
@@ -145,16 +146,10 @@ def _named(value: Any) -> str:
 
 def _steps(steps: Sequence[Mapping[str, Any]]) -> list[str]:
     """The funnel: what entered each step, what left it, and why the others did not."""
-    rows: list[Sequence[Cell]] = []
-    reasons = set()
-    for step in steps:
-        rejected = step["rejected"]
-        rows.append((step["step"], step["entered"], step["left"], sum(rejected.values()), step["waiting"], step["tokens"]))
-        for why, count in sorted(rejected.items(), key=lambda pair: (-pair[1], pair[0])):
-            reasons.add(len(rows))
-            rows.append((why, None, None, count, None, None))
-    names = ("entered", "left", "rejected", "waiting", "tokens")
-    table = Table((Column("step", label=True), *map(Column, names)), rows, below=frozenset(reasons))
+    columns = (Column("step", label=True), *map(Column, ("entered", "left", "rejected", "waiting", "tokens")))
+    counts = ({**step, "rejected": sum(step["rejected"].values())} for step in steps)
+    rows = ([row[column.name] for column in columns] for row in counts)
+    table = with_reasons(columns, zip(rows, (step["rejected"] for step in steps), strict=True))
     return _section(table, "Nothing says in which steps.")
 
 

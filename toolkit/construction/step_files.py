@@ -86,11 +86,6 @@ class StepFile:
 
     path: Path
 
-    @classmethod
-    def of(cls, folder: Path, step: str) -> StepFile:
-        """Where the items of a step lie."""
-        return cls(folder / FOLDER / f"{step}.jsonl")
-
     def items(self) -> Iterator[Item]:
         """All items, passed on and rejected. ToolkitError where the step was not run."""
         if not self.path.exists():
@@ -106,14 +101,13 @@ class StepFile:
         place = record_path(self.path)
         if not place.exists() or not self.path.exists():
             return None
-        row = read_yaml(place, dict, "remove it: `tandem build run` makes it again")
+        hint = "remove it: `tandem build run` makes it again"
+        row = read_yaml(place, dict, hint)
         try:
             found = StepRecord(**{name: row[name] for name in (*_FIELDS, "depends") if name in row})
             found = replace(found, asked={name: Asked(**each) for name, each in found.asked.items()})
         except (TypeError, AttributeError) as error:
-            raise ToolkitError(
-                f"{place} is no record of a step ({error})", "remove it: `tandem build run` makes it again"
-            ) from error
+            raise ToolkitError(f"{place} is no record of a step ({error})", hint) from error
         return found if found.sha256 == file_sha256(self.path) else None
 
     def write(self, given: Iterable[Item], entered: Mapping[str, Item]) -> Counts:
@@ -131,8 +125,7 @@ class StepFile:
         row = {"step": step.name, "tandem-ir": __version__, "digest": record.digest}
         row |= {name: getattr(record, name) for name in _FIELDS}
         row |= {"asked": {name: asdict(each) for name, each in record.asked.items()}, "depends": record.depends}
-        text = dump_yaml(plain(row))
-        write_text(record_path(self.path), text)
+        write_text(record_path(self.path), dump_yaml(plain(row)))
 
 
 _FIELDS = ("sha256", "entered", "left", "waiting", "rejected", "asked", "figures", "seconds")
@@ -224,8 +217,7 @@ class BuiltSteps:
         known: dict[str, dict[str, Made]] = {}
         shared: dict[str, Mapping[str, str]] = {}
         for step in self.files:
-            mine = {item.id: self._made(item, step, known, shared) for item in self.items(step)}
-            known[step] = mine
+            known[step] = {item.id: self._made(item, step, known, shared) for item in self.items(step)}
         return known
 
     @staticmethod

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -64,6 +66,14 @@ class Item:
     def reject(self, why: str) -> Item:
         """The item as one that goes no further."""
         return replace(self, rejected=why, waiting=False)
+
+
+def by_fields(items: Iterable[Item], *names: str) -> dict[Any, list[Item]]:
+    """The items in groups, in order: value of the field -> the items that have it; of several fields their values together."""
+    groups: dict[Any, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[itemgetter(*names)(item.fields)].append(item)
+    return groups
 
 
 def after(item: Item, entered: Mapping[str, Item]) -> Item:

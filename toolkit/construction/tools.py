@@ -4,13 +4,13 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from toolkit.construction.queries.seeds import Seeds
 from toolkit.construction.steps import UNREADABLE, Item, Step
 from toolkit.construction.text_models import TextModel
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import SystemSpec
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.engine.answers import divide_answers
 from toolkit.models.llm import LLM, Answer, Prompt, Request, load_prompt
@@ -49,14 +49,6 @@ class Asked:
         self.completion_tokens += sum(answer.completion_tokens for answer in answers)
 
 
-@dataclass
-class Writer:
-    """A model of the build, loaded: what `divide_answers` takes."""
-
-    spec: SystemSpec
-    llm: LLM
-
-
 class Writers:
     """The language models of a build, each loaded when it is first asked for and shared by all steps.
 
@@ -66,15 +58,15 @@ class Writers:
 
     def __init__(self, models: Mapping[str, TextModel], executor: Executor | None = None, **how: Any):
         self.models, self.executor, self.how = models, executor or LocalExecutor(), how
-        self._loaded: dict[str, Writer] = {}
+        self._loaded: dict[str, LLM] = {}
 
     def __getitem__(self, name: str) -> LLM:
         if name not in self._loaded:
             model = self.models[name]
-            writer = Writer(model.spec, model.load(**self.how))
-            divide_answers(writer, self.executor)
-            self._loaded[name] = writer
-        return self._loaded[name].llm
+            llm = model.load(**self.how)
+            divide_answers(SimpleNamespace(spec=model.spec, llm=llm), self.executor)
+            self._loaded[name] = llm
+        return self._loaded[name]
 
     def check(self, names: Iterable[str]) -> None:
         """Raise ToolkitError where one of them could not be asked; asks nothing."""
@@ -105,11 +97,6 @@ class Tools:
     asked: dict[str, Asked] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     _heard: set[str] = field(default_factory=set)  # models that have answered
-
-    @property
-    def executor(self) -> Executor:
-        """Who computes: this process, or workers."""
-        return self.writers.executor
 
     def llm(self, name: str) -> LLM:
         """A model by its name in build.yaml."""

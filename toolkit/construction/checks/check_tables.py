@@ -54,16 +54,8 @@ def makers(shares: Sequence[Share]) -> Table:
     names = ("model", "family", "role", "items")
     columns = (*(Column(name, label=True) for name in names), Column("made"), Column("of"), Column("share"))
     rows = [
-        (
-            share.by,
-            share.family,
-            share.role,
-            share.items,
-            share.count,
-            share.total,
-            Number(share.count / share.total, share=True),
-        )
-        for share in shares
+        (by, family, role, items, count, total, Number(count / total, share=True))
+        for role, by, family, items, count, total in shares
     ]
     return Table(columns, rows, [], "Who made the items")
 
@@ -96,15 +88,8 @@ def effects(found: Sequence[Effect]) -> Table:
     columns = (Column("group", label=True), Column("run", label=True), Column("the same", label=True))
     columns += (Column("instructions without effect"), Column("of"), Column("share"))
     rows = [
-        (
-            effect.group,
-            effect.run,
-            _same(effect.what),
-            len(effect.ignored),
-            effect.queries,
-            Number(len(effect.ignored) / effect.queries if effect.queries else 0.0, share=True),
-        )
-        for effect in found
+        (group, run, _same(what), len(ignored), queries, Number(len(ignored) / queries if queries else 0.0, share=True))
+        for group, what, run, queries, ignored in found
     ]
     return Table(columns, rows, [], "Does the instruction matter")
 
@@ -153,8 +138,7 @@ def duplicates(pairs: Sequence[Alike]) -> Table:
     columns += (Column("pairs"), Column("items"), Column("opposed", lower=True))
     where: dict[tuple[str, str, str], list[Alike]] = defaultdict(list)
     for pair in pairs:
-        groups = " and ".join(dict.fromkeys((pair.first.group, pair.second.group)))
-        where[pair.what, pair.by, groups].append(pair)
+        where[pair.what, pair.by, _groups(pair)].append(pair)
     rows = []
     for key, alike in where.items():
         items = {(text.group, text.item_id) for pair in alike for text in (pair.first, pair.second)}
@@ -165,19 +149,15 @@ def duplicates(pairs: Sequence[Alike]) -> Table:
 def _pairs(pairs: Sequence[Alike]) -> Table:
     columns = (Column("first", label=True), Column("second", label=True), Column("what"), Column("alike in"))
     columns += (Column("similarity"), Column("groups", priority=1), Column("opposed in", priority=1))
-    rows = [
-        (
-            pair.first.item_id,
-            pair.second.item_id,
-            pair.what,
-            pair.by,
-            Number(pair.similarity, decimals=3),
-            " and ".join(dict.fromkeys((pair.first.group, pair.second.group))),
-            pair.opposed,
-        )
-        for pair in pairs
-    ]
+    rows = []
+    for pair in pairs:
+        ids, similarity = (pair.first.item_id, pair.second.item_id), Number(pair.similarity, decimals=3)
+        rows.append((*ids, pair.what, pair.by, similarity, _groups(pair), pair.opposed))
     return _first(Table(columns, rows, [], "Pairs that are nearly one text"), "pairs")
+
+
+def _groups(pair: Alike) -> str:
+    return " and ".join(dict.fromkeys((pair.first.group, pair.second.group)))
 
 
 def _first(table: Table, what: str) -> Table:

@@ -107,19 +107,11 @@ class JudgedTexts:
         else:
             asked = [topic for topics in self.topics.values() for topic in topics if topic.instruction]
             before = self._of_cores(asked)
-        rows = (
-            Instructed(
-                topic.query_id,
-                self.cores[topic.query_id],
-                topic.condition,
-                topic.mode,
-                before[topic.query_id],
-                self.relevant(topic.query_id),
-            )
-            for topic in asked
-            if topic.query_id in self.labels
-        )
-        return list(rows)
+        rows = []
+        for topic in (topic for topic in asked if topic.query_id in self.labels):
+            name, core = topic.query_id, self.cores[topic.query_id]
+            rows.append(Instructed(name, core, topic.condition, topic.mode, before[name], self.relevant(name)))
+        return rows
 
     def _of_cores(self, topics: Sequence[Topic]) -> dict[str, dict[str, int]]:
         """Query id -> what is relevant to any of these queries that has the same core query."""

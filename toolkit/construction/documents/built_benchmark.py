@@ -16,14 +16,13 @@ A document is `{"id", "title", "text"}`; of one that was written, `made` says by
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from toolkit.construction.queries.dimensions import Condition
 from toolkit.construction.step_files import BuiltSteps
-from toolkit.construction.steps import Item
+from toolkit.construction.steps import Item, by_fields
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
@@ -82,8 +81,7 @@ LABELS = {GOLD: {"ori": 1, "ins": 1, "rev": 0}, BREAKING: {"ori": 1, "ins": 0, "
 
 def content_of(items: Sequence[Item]) -> Content:
     """The benchmark of these items: a row each, judgments of each mode, and a corpus for each group."""
-    groups = dict.fromkeys(item.fields["group"] for item in items)
-    corpora = {group: documents(item for item in items if item.fields["group"] == group) for group in groups}
+    corpora = {group: documents(mine) for group, mine in by_fields(items, "group").items()}
     qrels = {mode: [line for item in items for line in judgments(item, mode)] for mode in MODES}
     return Content(rows=[row(item) for item in items], qrels=qrels, corpora=corpora)
 
@@ -94,15 +92,8 @@ def row(item: Item) -> dict[str, Any]:
     """
     fields = item.fields
     whole = {"wordings": {"rephrased": f"{fields['rephrased']} {fields['instruction']}"}} if "rephrased" in fields else {}
-    return {
-        "id": item.id,
-        "query": fields["query"],
-        "group": fields["group"],
-        "core": fields["core"],
-        "condition": fields["condition"],
-        "instructions": {"ins": fields["instruction"], "rev": fields["reversed"]},
-        **whole,
-    }
+    instructions = {"ins": fields["instruction"], "rev": fields["reversed"]}
+    return {"id": item.id, **item.only("query", "group", "core", "condition"), "instructions": instructions, **whole}
 
 
 def judgments(item: Item, mode: str) -> Iterator[tuple[str, str, str, str]]:
@@ -136,10 +127,7 @@ def family(item: Item) -> tuple[str, str]:
 
 def siblings(items: Iterable[Item]) -> dict[tuple[str, str], list[Item]]:
     """The items of each query in each dimension, in order."""
-    found: dict[tuple[str, str], list[Item]] = defaultdict(list)
-    for item in items:
-        found[family(item)].append(item)
-    return found
+    return by_fields(items, "group", "core")
 
 
 def fits(item: Item, document: Mapping[str, Any]) -> bool:

@@ -82,14 +82,12 @@ class Documents(Step):
         seen: set[tuple[str, str]] = set()
         rows = (row for path in tools.seeds.paths("tagged") for row in tagged_rows(path))
         for row in sorted(rows, key=lambda row: row["id"]):
-            content = row["title"], row["text"]
-            why = _left_out(row, content in seen)
-            if why:
+            content = {"title": row["title"], "text": row["text"], "tags": row["tags"]}
+            if why := _left_out(row, (row["title"], row["text"]) in seen):
                 yield Item(row["id"], {"title": row["title"], "tags": row["tags"]}, rejected=why)
             else:
-                seen.add(content)
-                fields = {"title": row["title"], "text": row["text"], "tags": row["tags"]}
-                yield Item(row["id"], fields, made=({"role": "judged", "by": PERSON},))
+                seen.add((row["title"], row["text"]))
+                yield Item(row["id"], content, made=({"role": "judged", "by": PERSON},))
 
 
 def _left_out(row: Mapping[str, Any], is_known: bool) -> str:
@@ -247,14 +245,8 @@ def _document(item: Item) -> Doc:
 def _topic(item: Item) -> dict[str, Any]:
     given = item.fields
     instructions = {mode: given[role] for mode, role in MODES.items() if role != BASE}
-    condition = f"{given['facet']}::{given['value']}"
-    return {
-        "id": item.id,
-        "query": given["query"],
-        "instructions": instructions,
-        "group": given["facet"],
-        "condition": condition,
-    }
+    row = {"id": item.id, "query": given["query"], "instructions": instructions}
+    return {**row, "group": given["facet"], "condition": f"{given['facet']}::{given['value']}"}
 
 
 def _judgments(item: Item, role: str) -> Iterator[tuple[str, str, str, str]]:

@@ -31,7 +31,7 @@ from toolkit.construction.queries.narratives import (
 from toolkit.construction.queries.seeds import Seeds
 from toolkit.construction.review.review_step import CHOSEN, ReviewStep
 from toolkit.construction.step_files import BuiltSteps
-from toolkit.construction.steps import UNREADABLE, Item, Step
+from toolkit.construction.steps import UNREADABLE, Item, Step, by_fields
 from toolkit.construction.tools import Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -183,7 +183,7 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     found = seeds.texts(sorted({doc_id for item in topics for doc_id in item.fields["candidates"]}))
     written = {entry["id"]: entry for item in given for entry in added_to(item)}
     found = {**found, **{doc_id: doc_of(entry) for doc_id, entry in written.items()}}
-    corpora = {group: _docs(found, items) for group, items in _by_group(topics).items()}
+    corpora = {group: _docs(found, items) for group, items in by_fields(topics, "group").items()}
     shared = len({item.fields["corpus"] for item in topics}) < 2
     content = Content(
         docs=_docs(found, topics) if shared else (),
@@ -208,13 +208,6 @@ def with_negatives(item: Item) -> Item:
         "others": {**fields["others"], **dict.fromkeys(hard, 0)},
     }
     return replace(item, fields={**fields, **changed, **labels})
-
-
-def _by_group(topics: Sequence[Item]) -> dict[str, list[Item]]:
-    groups: dict[str, list[Item]] = {}
-    for item in topics:
-        groups.setdefault(item.fields["group"], []).append(item)
-    return groups
 
 
 def _docs(found: Mapping[str, Doc], topics: Sequence[Item]) -> list[Doc]:
@@ -247,7 +240,7 @@ def _groups(build: BuiltSteps, topics: Sequence[Item]) -> list[dict[str, str]]:
     source = build.config.seeds.topic_set.benchmark
     known = {row["name"]: row.get("language", "") for row in source.spec.groups} if source else {}
     assumed = build.config.steps[build.config.step_number(Topics.name)].parameters()["language"]
-    groups = {group: known.get(items[0].fields["corpus"]) or assumed for group, items in _by_group(topics).items()}
+    groups = {group: known.get(items[0].fields["corpus"]) or assumed for group, items in by_fields(topics, "group").items()}
     return [{"name": group, **({"language": language} if language else {})} for group, language in groups.items()]
 
 

@@ -30,7 +30,7 @@ from toolkit.construction import answer_forms
 from toolkit.construction.documents.candidate_pools import check_pool, pooled, searched
 from toolkit.construction.queries.seeds import Seeds
 from toolkit.construction.review.review_step import ReviewStep, said_of
-from toolkit.construction.steps import Item, Step
+from toolkit.construction.steps import Item, Step, by_fields
 from toolkit.construction.tools import Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -239,9 +239,7 @@ class Choose(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item an edit, with the share that falls; at most one of each topic is passed on."""
-        judged: dict[str, list[Item]] = {}
-        for pair in items:
-            judged.setdefault(pair.fields["edit_id"], []).append(pair)
+        judged = by_fields(items, "edit_id")
         edits = [self._weighed(edit, judged.get(edit.id, [])) for edit in tools.step("edits")]
         best = self._best(edit for edit in edits if not edit.rejected)
         for edit in edits:
@@ -270,12 +268,10 @@ class Choose(Step):
     def _best(self, edits: Iterable[Item]) -> dict[str, str]:
         """Topic -> the edit nearest to the target; of equally near ones the first."""
         best: dict[str, str] = {}
-        for edit in sorted(edits, key=self._distance):
+        # rounded, for 0.3 and 0.7 are equally far from 0.5
+        for edit in sorted(edits, key=lambda edit: round(abs(edit.fields["share"] - self.target), 4)):
             best.setdefault(edit.fields["topic"], edit.id)
         return best
-
-    def _distance(self, edit: Item) -> float:
-        return round(abs(edit.fields["share"] - self.target), 4)  # 0.3 and 0.7 are equally far from 0.5
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
         """How many edits have which share, in tenths."""
@@ -313,12 +309,7 @@ class Candidates(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The topics with their candidates."""
-        topics: dict[str, list[Topic]] = {}
-        for item in items:
-            text = f"{item.fields['query']} {item.fields['narrative']}"
-            topics.setdefault(item.fields["corpus"], []).append(
-                Topic(item.id, text, item.fields["query"], item.fields["narrative"])
-            )
+        topics = {corpus: list(map(_searched, mine)) for corpus, mine in by_fields(items, "corpus").items()}
         runs = searched(topics, tools, self.systems, self.files(tools.folder), self.size)
         pools = pooled(runs, {item.id: item.fields["topic"] for item in items}, self.size)
         of_topic = {item.fields["topic"]: item.fields["relevant"] for item in items}
@@ -332,6 +323,11 @@ class Candidates(Step):
             found = dict.fromkeys([*pools.get(item.fields["topic"], ()), *item.fields["relevant"]])
             why = "nothing but relevant documents was pooled" if item.fields["topic"] in missed else ""
             yield item.passed(candidates=list(found)).by(tools.made("filtered")).reject(why)
+
+
+def _searched(item: Item) -> Topic:
+    query, narrative = item.fields["query"], item.fields["narrative"]
+    return Topic(item.id, f"{query} {narrative}", query, narrative)
 
 
 def nfc(text: str) -> str:
