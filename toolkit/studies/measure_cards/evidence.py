@@ -10,34 +10,35 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.scores import OVERALL
 from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.datasets import find
 from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
 from toolkit.registry import evidence, with_evidence
-from toolkit.studies.measure_cards.control_evidence import DIGITS, control_table
+from toolkit.studies.measure_cards.control_evidence import DIGITS, control_table, measures_of
 from toolkit.studies.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
 from toolkit.studies.measure_cards.discrimination import NOTES as DECISION_NOTES
 from toolkit.studies.measure_cards.discrimination import Decided, decisions
 from toolkit.studies.measure_cards.reference_scores import NOTES, REFERENCES, has_modes, numbers, reference_scores
 from toolkit.studies.measure_cards.sensitivity import changes
 
-FOLLOWING = ("IRS", "IRS_mean", "Following_selection")  # in no benchmark's own table
 LEAST_RUNS = 3  # two are in the same order or not
 
 
-def computed(benchmark: str) -> dict[str, list[dict[str, Any]]]:
-    """Everything that `toolkit.registry.evidence` says of a benchmark, from its registered runs."""
-    paired = has_modes(benchmark)
-    wanted = [*registry.benchmark(benchmark).measures, *(FOLLOWING if paired else ())]
-    files = registered_runs(benchmark)
-    given = prepare(files, benchmark, None, None, "tandem", apart=True)
-    # two recipes of one system have one tag
-    names = [Path(file).name.removeprefix(f"{benchmark}.").partition(".v")[0] for file in files]
-    named = [replace(run, tag=name) for run, name in zip(given.runs, names, strict=True)]
-    given = replace(given, runs=tuple(named))
+def computed(part: str, runs: Sequence[Any] | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Everything that `toolkit.registry.evidence` says of a benchmark, or of a group of one.
+
+    runs  each with a tag of its own; None for the registered runs
+    """
+    wanted = measures_of(part)
+    given = prepare(registered_runs(part) if runs is None else runs, part, None, None, "tandem", apart=True)
+    if runs is None:
+        # two recipes of one system have one tag
+        names = [Path(file).name.removeprefix(f"{part}.").partition(".v")[0] for file in registered_runs(part)]
+        given = replace(given, runs=tuple(replace(run, tag=name) for run, name in zip(given.runs, names, strict=True)))
     found = {
         "baselines": list(_baselines(given, wanted)),
-        "references": list(_references(benchmark, wanted)) if paired else [],
+        "references": list(_references(part, wanted)) if has_modes(find(part).benchmark) else [],
         "detectable": list(_detectable(given, wanted)),
         "discrimination": [row._asdict() for row in decisions(given, wanted)],
         "agreement": list(_agreement(given, wanted)),
