@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from toolkit.construction.kinds import KINDS
-from toolkit.core.specs import ENDPOINT, ENGINE
+from toolkit.core.specs import ENDPOINT, ENGINE, MODEL
 from toolkit.model_options import endpoint_options, engine_options, model_options, prompts_option
 from toolkit.options import build_argument, dry_run_option, reviewed_step_option, table_options
 from toolkit.parsers import command, main, subcommands
@@ -27,7 +27,6 @@ examples:
 `run` does what is not up to date: after an interruption it resumes, and after a change of a parameter or a prompt it makes
 again what depends on it and nothing else. Answers are cached: `run --replay` makes everything again without a request.
 exit status: 0 where all was done, 1 for a failure, 2 for wrong input; of `check` 1 for problems, warnings alone leave it 0."""
-MODEL = ("device", "precision", "batch_size", "trust_remote_code")
 
 
 def parser() -> argparse.ArgumentParser:

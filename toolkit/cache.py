@@ -112,7 +112,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def list_all(args: argparse.Namespace) -> None:
-    from toolkit.files.store import home, shown
+    from toolkit.files.store import shown
 
     cached = entries()
     rows = [(entry.name, Number(entry.size, text=shown(entry.size))) for entry in cached]
@@ -121,7 +121,6 @@ def list_all(args: argparse.Namespace) -> None:
 
 
 def verify_all(args: argparse.Namespace) -> int:
-
     if args.fix:
         for path in remove_leftovers():
             note(f"removed {path}")

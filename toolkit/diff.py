@@ -54,13 +54,9 @@ def _compared(args: argparse.Namespace) -> list:
     given = load(args.runs, measures=args.measures, depth=args.depth, rankings=args.rankings, **against)
     how = {"missing": args.missing or "worst", "testing": testing_of(args)}
     pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
-    against = {"benchmark": args.benchmark, "measures": args.measures, "missing": how["missing"]}
-    where = {"topics": args.topics, "index": args.index, "docs": args.docs}
-    html = (
-        page(given, pairs, benchmark=args.benchmark, measures=args.measures, missing=how["missing"], **where)
-        if args.html
-        else ""
-    )
+    shown = {"benchmark": args.benchmark, "measures": args.measures, "missing": how["missing"]}
+    shown |= {"topics": args.topics, "index": args.index, "docs": args.docs}
+    html = page(given, pairs, **shown) if args.html else ""
     _write(pairs, args)
     if html:
         write_text(args.html, html)

@@ -10,6 +10,7 @@ examples:
 import argparse
 import sys
 
+from toolkit.core.specs import MODEL
 from toolkit.model_options import model_options, recipe_options, system_option
 from toolkit.options import depth_option, dry_run_option, run_output, tail_option, text_options, topics_option
 from toolkit.parsers import command
@@ -69,9 +70,8 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.models.lucene import jvm
 
     jvm.set_debug(args.debug)
-    model = ("device", "precision", "batch_size", "trust_remote_code")
     named = ("normalisation", "depth", "scale", "setting", "qrels", "system", "systems", "recipe", "vectors")
-    given = {name: getattr(args, name) for name in (*model, *named, "topics", "index", "docs", "output", "tag")}
+    given = {name: getattr(args, name) for name in (*MODEL, *named, "topics", "index", "docs", "output", "tag")}
     make_runs(DiversifyJob(args.runs, lams=args.lam, dev=args.tune, tail=args.tail or "keep", **given), args)
 
 

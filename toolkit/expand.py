@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.specs import ENDPOINT
+from toolkit.core.specs import ENDPOINT, MODEL
 from toolkit.model_options import (
     endpoint_options,
     engine_options,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from toolkit.jobs.expand_jobs import ExpandJob
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-MODEL = ("device", "precision", "batch_size", "trust_remote_code")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import ENDPOINT
+from toolkit.core.specs import ENDPOINT, MODEL
 from toolkit.model_options import endpoint_options, engine_options, model_options, pooling_option, recipe_options, system_option
 from toolkit.options import dry_run_option, language_option, shard_size_option, table_options, threads_option
 from toolkit.parsers import command
@@ -101,7 +101,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build(name: str, args: argparse.Namespace) -> int:
-    from toolkit.jobs.encode_jobs import MODEL, IndexJob
+    from toolkit.jobs.encode_jobs import IndexJob
 
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")

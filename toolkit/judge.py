@@ -16,7 +16,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import ENDPOINT
+from toolkit.core.specs import ENDPOINT, MODEL
 from toolkit.judging_options import measure_option
 from toolkit.model_options import (
     endpoint_options,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from toolkit.models.judges import Judge
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-LOADING = ("prompt", "prompts", "seed", *ENDPOINT, "device", "precision", "batch_size", "trust_remote_code")
+LOADING = ("prompt", "prompts", "seed", *ENDPOINT, *MODEL)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -39,7 +39,7 @@ def table_options(
     if numbers:
         number_options(group, 4)
     if output:
-        output_option(group)
+        group.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
 
 
 def number_options(group: argparse._ActionsContainer, decimals: int) -> None:
@@ -47,11 +47,6 @@ def number_options(group: argparse._ActionsContainer, decimals: int) -> None:
     group.add_argument("--percent", action="store_true", help="show fractions times 100 (not in json and csv)")
     digits = f"digits after the decimal point, not in json and csv (default: {decimals}; {decimals - 2} with --percent)"
     group.add_argument("--decimals", type=int, choices=range(17), metavar="N", help=digits)
-
-
-def output_option(group: argparse._ActionsContainer) -> None:
-    """`--output` of results."""
-    group.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
 
 
 def dry_run_option(group: argparse._ActionsContainer) -> None:
@@ -135,11 +130,6 @@ def metadata_option(group: argparse._ActionsContainer) -> None:
     group.add_argument("--metadata", metavar="F", help="where to write the record (default: beside the output)")
 
 
-def tag_option(group: argparse._ActionsContainer) -> None:
-    """`--tag`."""
-    group.add_argument("--tag", metavar="NAME", help="the new run's tag (default: made of what made it)")
-
-
 def run_output(
     parser: argparse.ArgumentParser, default: str = "a name in runs/", *, required: bool = False
 ) -> argparse._ArgumentGroup:
@@ -147,5 +137,5 @@ def run_output(
     out = parser.add_argument_group("output")
     text = with_default("the new run's file, .gz or .zst too, or -", "" if required else default)
     out.add_argument("--output", required=required, metavar="F", help=text)
-    tag_option(out)
+    out.add_argument("--tag", metavar="NAME", help="the new run's tag (default: made of what made it)")
     return out

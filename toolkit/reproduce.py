@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import ENDPOINT, ENGINE
+from toolkit.core.specs import ENDPOINT, ENGINE, MODEL
 from toolkit.model_options import endpoint_options, engine_options, model_options, prompts_option
 from toolkit.options import dry_run_option, table_options
 from toolkit.parsers import command
@@ -25,7 +25,6 @@ examples:
 It fetches, indexes, searches, reranks, judges and evaluates what is not there; the same command again resumes.
 What fails ends nothing else, and is said at the end.
 exit status: 0 where all was made, 1 where something failed or is not as the manifest says, 2 where nothing was begun."""
-MODELS = ("device", "precision", "batch_size", "trust_remote_code")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -69,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
         return _verify(args)
     if not args.paper:
         raise ToolkitError("no paper named", f"tandem reproduce PAPER: {', '.join(papers())}")
-    models = {name: getattr(args, name) for name in MODELS}
+    models = {name: getattr(args, name) for name in MODEL}
     asking = {name: getattr(args, name) for name in ENDPOINT}
     how = {"indexes": dict(args.own_index), "output": args.output, "models": models, "asking": asking, "prompts": args.prompts}
     reproduction = Reproduction(args.paper, args.table, args.system, **how)

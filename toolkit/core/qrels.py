@@ -81,13 +81,7 @@ class Qrels:
     def from_rows(cls, rows: Iterable[Qrel], source: str = "") -> Qrels:
         """Qrels from judgments."""
         rows = list(rows)
-        columns = (
-            [row.query_id for row in rows],
-            [row.doc_id for row in rows],
-            [row.relevance for row in rows],
-            [row.iteration for row in rows],
-        )
-        return cls.from_columns(*columns, source=source)
+        return cls.from_columns(*([getattr(row, name) for row in rows] for name in Qrel._fields), source=source)
 
     def __repr__(self) -> str:
         return f"Qrels({len(self.query_ids):,} queries, {len(self):,} judgments)"

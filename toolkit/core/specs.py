@@ -12,6 +12,7 @@ PYTHON = "python:"  # how the checkpoint of an object of Python begins
 # how a language model that answers in words is reached: on a server or here, how many requests at once, how long each may take
 ENDPOINT = ("loader", "concurrency", "retries", "timeout", "replay")
 SERVED = (*ENDPOINT, "instruction_as")  # of those that are sent texts, see `registry.system_kinds.loaded_by`
+MODEL = ("device", "precision", "batch_size", "trust_remote_code")  # how a model computes on this machine
 ENGINE = ("engine", "workers", "threads_per_worker", "gpus_per_worker", "units")  # who computes, see `toolkit.jobs.file_job`
 
 
@@ -295,7 +296,6 @@ class IndexSpec:
     urls   where the archive (.tar.gz) is published, best first
     md5    of the archive
     size   of the archive, in bytes
-
     override  of a user's entry: it stands in the place of one of ours that has its name
     """
 

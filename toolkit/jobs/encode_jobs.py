@@ -31,8 +31,6 @@ from toolkit.retrieval.index.index_types import FAISS, IMPACT, KINDS, LUCENE
 from toolkit.retrieval.index.shard_folder import shards_beside
 from toolkit.retrieval.steps import Tools, given_topics
 
-MODEL = ("device", "precision", "batch_size", "trust_remote_code")
-
 
 class FolderJob(Job[Any]):
     """A job whose work writes its folder itself, complete or not at all (an index) or shard by shard (vectors)."""
