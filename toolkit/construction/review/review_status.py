@@ -115,23 +115,16 @@ def agreement_table(rows: Sequence[Agreement]) -> Table:
 
 def disagreements_table(review: Review) -> Table:
     """The questions on which reviewers of an item did not agree: their votes, what was decided, and what they wrote."""
-    rows = [
-        [
-            item,
-            name,
-            _votes(decision.votes[name]),
-            _state(decision, name),
-            decision.choices.get(name, ""),
-            _comments(review, item),
-        ]
-        for item, decision in review.decisions.items()
-        for name in (*decision.tied, *decision.disputed)
-    ]
+    rows = []
+    for item, decision in review.decisions.items():
+        comments = _comments(review, item)
+        for name in (*decision.tied, *decision.disputed):
+            votes, decided = _votes(decision.votes[name]), decision.choices.get(name, "")
+            rows.append([item, name, votes, _state(decision, name), decided, comments])
     columns = (Column("item", label=True), Column("question", label=True), *map(Column, ("votes", "state", "decided")))
     columns = (*columns, Column("comments", prose=True, priority=1))
-    return Table(
-        columns, rows, [f"`build review export --to-settle` has what is not settled ({len(review.unsettled):,} items)"]
-    )
+    note = f"`build review export --to-settle` has what is not settled ({len(review.unsettled):,} items)"
+    return Table(columns, rows, [note])
 
 
 def _votes(votes: Mapping[str, int]) -> str:
