@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.construction.review.review_forms import Question, Sheet
@@ -157,7 +158,7 @@ def _of_question(review: Review, question: Question) -> Iterator[Agreement]:
     ratings = list(numbered.values())
     twice = len(rater_agreement.rated_twice(ratings))
     sizes = [len(review.sheets[item].choices[question.id]) for item in numbered]
-    row = lambda measure, items, estimate: Agreement(question.id, measure, items, estimate)  # noqa: E731
+    row = partial(Agreement, question.id)
     yield row("majority share", twice, rater_agreement.majority_share(ratings))
     yield from _cohens(question, ratings, twice)
     yield row("Randolph's kappa", twice, rater_agreement.randolphs_kappa(ratings, sizes))
