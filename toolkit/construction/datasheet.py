@@ -218,7 +218,7 @@ def write_facts(build: BuildFolder, folder: Path) -> Path:
 
 
 def build_facts(build: BuildFolder) -> dict[str, Any]:
-    """Kind, seeds, steps with their counts, models as they were asked, prompts with their SHA-256.
+    """Kind, seeds and prompts (each with its SHA-256), steps with their counts, models as they were asked.
 
     What differs between two runs of one build (seconds, requests that the cache saved) is left out.
     """
@@ -226,7 +226,7 @@ def build_facts(build: BuildFolder) -> dict[str, Any]:
     records = [state.record for state in states if state.record]
     return {
         "kind": build.config.kind,
-        "seeds": dict(_seeds(build.config.seeds.facts())),
+        "seeds": {key: str(each["name"]) if "name" in each else dict(each) for key, each in build.config.seeds.facts().items()},
         "steps": [_step(state) for state in states if state.record],
         "models": {name: _flat(facts) for record in records for name, facts in record.depends.get("models", {}).items()},
         "prompts": {name: sha256 for record in records for name, sha256 in record.depends.get("prompts", {}).items()},
@@ -241,12 +241,6 @@ def _agreement(build: BuildFolder) -> Iterator[dict[str, Any]]:
     for row in agreement_rows(build):
         if not math.isnan(row["value"]):
             yield row | {name: round(row[name], 6) for name in Estimate._fields}
-
-
-def _seeds(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Key -> the name of a benchmark or an index; of files, each with its SHA-256."""
-    for key, value in facts.items():
-        yield key, str(value["name"]) if "name" in value else dict(value)
 
 
 def _step(state: StepState) -> dict[str, Any]:

@@ -227,13 +227,10 @@ class Sample:
 
     def divided(self) -> dict[str, Sample]:
         """Stratum -> its part, in order of first appearance."""
-        rows: dict[str, list[int]] = {}
-        for place, item in enumerate(self.items):
-            rows.setdefault(item.stratum, []).append(place)
-        return {name: self._at(places) for name, places in rows.items()}
-
-    def _at(self, places: Sequence[int]) -> Sample:
-        return Sample([self.items[place] for place in places], [self.texts[place] for place in places])
+        rows: dict[str, list[tuple[Item, str]]] = {}
+        for item, text in zip(self.items, self.texts, strict=True):
+            rows.setdefault(item.stratum, []).append((item, text))
+        return {name: Sample(*zip(*pairs, strict=True)) for name, pairs in rows.items()}
 
 
 def surface_cues(texts: JudgedTexts) -> Iterator[SurfaceRow]:

@@ -10,7 +10,6 @@ from toolkit.construction.queries.contested_questions import SEED_FILES, Persona
 from toolkit.construction.queries.perspectives import Covered, Duplicates, Label, Passages, Review
 from toolkit.construction.step_files import BuiltSteps
 from toolkit.construction.steps import Item
-from toolkit.core.documents import Doc
 from toolkit.core.modes import Modes
 from toolkit.datasets.own.own_new import Content
 
@@ -38,7 +37,7 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     questions = build.passed(last)
     passages = {item.fields["doc_id"]: item for item in build.passed("duplicates")}
     wanted = sorted({doc_id for question in questions for doc_id in question.fields["labels"]})
-    docs = [Doc(doc_id, passages[doc_id].fields["title"], passages[doc_id].fields["text"]) for doc_id in wanted]
+    docs = [doc_of({"id": doc_id, **passages[doc_id].fields}) for doc_id in wanted]
     written = {entry["id"]: entry for question in questions for entry in added_to(question)}
     docs += map(doc_of, written.values())
     rows = [_row(question) for question in questions]

@@ -18,13 +18,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from toolkit.construction.documents.built_benchmark import write_benchmark
+from toolkit.construction.documents.built_benchmark import doc_of, write_benchmark
 from toolkit.construction.kinds import template
 from toolkit.construction.queries.facet_queries import CoreQuery, FacetQuery, Limits, chosen, core_queries, instruction, judged
 from toolkit.construction.step_files import BuiltSteps
 from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import PERSON, Tools
-from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.system.yaml_json import decode_yaml, read_yaml
@@ -231,15 +230,11 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     facets = dict.fromkeys(item.fields["facet"] for item in queries)
     corpora = {facet: judged(tags, facet, wordings) for facet in facets}
     qrels = {mode: [row for item in queries for row in _judgments(item, role)] for mode, role in MODES.items()}
-    documents = {facet: map(_document, map(docs.__getitem__, ids)) for facet, ids in corpora.items()}
+    documents = {facet: [doc_of({"id": doc_id, **docs[doc_id].fields}) for doc_id in ids] for facet, ids in corpora.items()}
     used = {doc_id: build.made["documents"][doc_id] for ids in corpora.values() for doc_id in ids}
     made = {item.id: build.made["queries"][item.id] for item in queries} | used
     content = Content(rows=list(map(_topic, queries)), qrels=qrels, corpora=documents)
     write_benchmark(build, to, content, Modes(MODES), made=made, measures=MEASURES)
-
-
-def _document(item: Item) -> Doc:
-    return Doc(item.id, item.fields["title"], item.fields["text"])
 
 
 def _topic(item: Item) -> dict[str, Any]:

@@ -184,13 +184,14 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     written = {entry["id"]: entry for item in given for entry in added_to(item)}
     found = {**found, **{doc_id: doc_of(entry) for doc_id, entry in written.items()}}
     corpora = {group: _docs(found, items) for group, items in by_fields(topics, "group").items()}
+    candidates = [(item.id, doc_id) for item in topics for doc_id in item.fields["candidates"] if doc_id in found]
     shared = len({item.fields["corpus"] for item in topics}) < 2
     content = Content(
         docs=_docs(found, topics) if shared else (),
         rows=[_row(item) for item in topics],
         qrels={mode: [line for item in topics for line in _judgments(item, mode, found)] for mode in MODES},
         corpora={} if shared else corpora,
-        candidates={mode: [pair for item in topics for pair in _candidates(item, found)] for mode in MODES},
+        candidates=dict.fromkeys(MODES, candidates),
     )
     made = {item.id: build.made[last][item.id] for item in topics} | dict.fromkeys(found, ())
     made |= {doc_id: entry["made"] for doc_id, entry in written.items()}
@@ -229,10 +230,6 @@ def _judgments(item: Item, mode: str, found: Container[str]) -> Iterator[tuple[s
     for doc_id, label in {**fields["relevant"], **fields["others"]}.items():
         if doc_id in candidates and doc_id in found:
             yield item.id, "0", doc_id, str(0 if doc_id in fell else label)
-
-
-def _candidates(item: Item, found: Container[str]) -> Iterator[tuple[str, str]]:
-    return ((item.id, doc_id) for doc_id in item.fields["candidates"] if doc_id in found)
 
 
 def _groups(build: BuiltSteps, topics: Sequence[Item]) -> list[dict[str, str]]:

@@ -4,7 +4,6 @@ Its seven steps, section 2.2 and appendix A: conditions; seeds and their documen
 negatives; anomalies, which people screen. Before them documents are screened by rules and models, which the paper does not do.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from toolkit.construction.documents.anomalies import Anomalies
@@ -13,7 +12,6 @@ from toolkit.construction.documents.gold_documents import GoldDocuments, Screeni
 from toolkit.construction.documents.negatives import Adversarial, HardNegatives, InstructionNegatives
 from toolkit.construction.queries.infosearch_steps import Conditions, Instructions, Reversal, SeedQueries
 from toolkit.construction.step_files import BuiltSteps
-from toolkit.construction.steps import Item
 from toolkit.core.errors import ToolkitError
 
 STEPS = (
@@ -40,13 +38,8 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
         raise ToolkitError(
             "no item is left to make a benchmark of", "`tandem build status` says which step rejected them", status=1
         )
-    made = {item.id: build.made[last][item.id] for item in items} | dict(_documents(items))
+    made = {item.id: build.made[last][item.id] for item in items}
+    documents = (document for item in items for what in LABELS for document in item.fields.get(what, ()))
+    made |= {document["id"]: document.get("made", ()) for document in documents}  # nobody made what is one of the seeds'
     groups = list(dict.fromkeys(item.fields["group"] for item in items))
     write_benchmark(build, to, content_of(items), MODES, made=made, measures=MEASURES, more={"groups": groups})
-
-
-def _documents(items: Iterable[Item]) -> Iterator[tuple[str, list[Mapping[str, str]]]]:
-    """(document id, who made it); nobody did, where it is one of the seeds'."""
-    for item in items:
-        for what in LABELS:
-            yield from ((document["id"], document.get("made", [])) for document in item.fields.get(what, ()))

@@ -14,7 +14,7 @@ OpinionQA's survey questions.
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -246,7 +246,7 @@ class Perspectives(Writing):
         """The questions with their perspectives."""
         for item in self.written(items, tools):
             given = item.fields.get("statements")
-            yield replace(item, fields={**item.fields, "perspectives": given}) if given else item
+            yield item.having(perspectives=given) if given else item
 
     def reader(self, fields: Mapping[str, Any]) -> Reader:
         """The side that is lacking, both sides, or as many statements as there are answers."""

@@ -146,16 +146,15 @@ class Review(ReviewStep):
     def prepared(self, items: Sequence[Item]) -> Iterator[Item]:
         """The items; those that were drawn with the targets among which people choose."""
         groups = sorted(by_query(items), key=lambda group: digest([self.seed, query_of(group[0])]))
-        drawn = groups[: math.ceil(self.share * len(groups))]
-        seen = {item.id: group for group in drawn for item in self._instances(group)}
+        seen: dict[str, list[Item]] = {}
+        for group in groups[: math.ceil(self.share * len(groups))]:
+            drawn = seeded(f"{self.seed} {query_of(group[0])}").sample(group, min(self.instances, len(group)))
+            seen |= {item.id: group for item in drawn}
         return (self._with_passages(item, seen[item.id]) if item.id in seen else item for item in items)
 
     def is_reviewed(self, item: Item) -> bool:
         """Whether people see it: it has the targets to choose from."""
         return "passages" in item.fields and (CHOSEN in item.fields or not item.rejected)
-
-    def _instances(self, group: Sequence[Item]) -> list[Item]:
-        return seeded(f"{self.seed} {query_of(group[0])}").sample(group, min(self.instances, len(group)))
 
     def _with_passages(self, item: Item, group: Sequence[Item]) -> Item:
         if len(group) == 1:

@@ -18,8 +18,7 @@ HINT = "export the project from Label Studio as JSON (not JSON-MIN, CSV or TSV)"
 def tasks(form: Form, sheets: Sequence[Sheet], export: str) -> str:
     """The tasks as JSON: what is shown of each item, with the export and the key by which answers are known."""
     most = {question.id: _most(question.id, sheets) for question in form.questions if question.options}
-    about = {"export": export, "form": form.name}
-    rows = [{"data": {**about, "key": sheet.key, **_shown(form, sheet, most)}} for sheet in sheets]
+    rows = [{"data": {"export": export, "form": form.name, "key": each.key, **_shown(form, each, most)}} for each in sheets]
     return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
 
 

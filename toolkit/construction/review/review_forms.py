@@ -156,17 +156,19 @@ class _FormFile:
 
 
 def _problems_of_fields(fields: Sequence[ShownField]) -> Iterator[str]:
-    names = [field["name"] for field in fields]
-    if not names:
+    if not fields:
         yield "nothing of an item is shown: fields is a list of {name, label}"
-    yield from (f"the field {name!r} comes twice" for name in dict.fromkeys(names) if names.count(name) > 1)
+    yield from _twice("field", [field["name"] for field in fields])
 
 
 def _problems_of_questions(questions: Sequence[Question]) -> Iterator[str]:
-    names = [question.id for question in questions]
-    yield from (f"the question {name!r} comes twice" for name in dict.fromkeys(names) if names.count(name) > 1)
+    yield from _twice("question", [question.id for question in questions])
     for question in questions:
         yield from (f"question {question.id!r}: {problem}" for problem in _problems_of(question))
+
+
+def _twice(what: str, names: Sequence[str]) -> Iterator[str]:
+    return (f"the {what} {name!r} comes twice" for name in dict.fromkeys(names) if names.count(name) > 1)
 
 
 def _problems_of(question: Question) -> Iterator[str]:
@@ -203,7 +205,8 @@ def check_items(form: Form, items: Sequence[Any], place: str) -> None:
 def sheet_of(form: Form, step: str, item: Any) -> Sheet:
     """An item (with `id` and `fields`) as the form shows it; `check_items` has seen it."""
     texts = tuple(as_text(item.fields[field["name"]]) for field in form.fields)
-    options = {each.id: _options(item.fields[each.options]) for each in form.questions if each.options}
+    offered = {each.id: item.fields[each.options] for each in form.questions if each.options}
+    options = {name: [(option["id"], option["text"]) for option in each] for name, each in offered.items()}
     key = digest([form.sha256, step, item.id, texts, options])[:20]
     choices = {
         each.id: tuple((choice["id"], choice["id"], choice["text"]) for choice in each.choices)
@@ -249,17 +252,10 @@ def _misfits_of(question: Question, fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _are_options(value: Any) -> bool:
-    if not isinstance(value, list) or not 2 <= len(value) <= LARGEST:
+    if not isinstance(value, list) or not 2 <= len(value) <= LARGEST or not all(isinstance(each, Mapping) for each in value):
         return False
-    if not all(
-        isinstance(each, Mapping) and isinstance(each.get("id"), str) and isinstance(each.get("text"), str) for each in value
-    ):
-        return False
-    return len({each["id"] for each in value}) == len(value)
-
-
-def _options(options: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    return [(option["id"], option["text"]) for option in options]
+    are_texts = all(isinstance(each.get(key), str) for each in value for key in ("id", "text"))
+    return are_texts and len({each["id"] for each in value}) == len(value)
 
 
 def _opaque(key: str, options: Sequence[tuple[str, str]]) -> tuple[tuple[str, str, str], ...]:

@@ -44,7 +44,6 @@ class Review:
     outdated   answers to items that have changed since, or are gone
     """
 
-    folder: Path
     step: str
     form: Form
     form_source: str
@@ -103,7 +102,7 @@ def review_of(build: BuildFolder, step: str, form: str = "") -> Review:
     answers, outdated = answers_of(sheets, review_answers.read_answers(build.path, step))
     decides = isinstance(reviewing, ReviewStep)
     reviewers, seed = (reviewing.reviewers, reviewing.seed) if decides else (1, 0)
-    return Review(build.path, step, found, source, sheets, answers, outdated, reviewers, decides, seed)
+    return Review(step, found, source, sheets, answers, outdated, reviewers, decides, seed)
 
 
 def reviewed_steps(build: BuildFolder) -> list[str]:
@@ -136,11 +135,12 @@ def export_review(
     _check_format(format, str(output))
     _check_up_to_date(build, step)
     review = review_of(build, step, form)
-    sheets = (review.unsettled if to_settle else review.unanswered)[:first]
+    # by key, which is a digest: the order of items tells nothing either
+    sheets = sorted((review.unsettled if to_settle else review.unanswered)[:first])
     if not sheets:
         what = "no answers to settle" if to_settle else "no items that wait for reviewers"
         raise ToolkitError(f"the step {step} has {what}", f"`tandem build review status {build.path}` says how far it is")
-    items = {sheet.key: sheet.id for sheet in sorted(sheets)}
+    items = {sheet.key: sheet.id for sheet in sheets}
     export = review_answers.Export(
         step, review.form.name, review.form.sha256, review.form_source, review.seed, tuple(reviewers), to_settle, items
     )
@@ -214,11 +214,8 @@ def _form_of(build: BuildFolder, step: str, form: str) -> str:
 def _files(form: Form, sheets: Sequence[Sheet], export: review_answers.Export, output: Path, format: str) -> dict[Path, str]:
     if format == "html":
         return {output: render(form, sheets, export)}
-    by_key = sorted(sheets)
-    return {
-        output: label_studio.tasks(form, by_key, export.digest),
-        output.with_suffix(".xml"): label_studio.config(form, by_key),
-    }
+    tasks, config = label_studio.tasks(form, sheets, export.digest), label_studio.config(form, sheets)
+    return {output: tasks, output.with_suffix(".xml"): config}
 
 
 def render(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) -> str:
@@ -256,8 +253,7 @@ def _data(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) ->
             {"id": each.id, "text": each.text, "choices": list(each.choices) or None, "written": each.written}
             for each in form.questions
         ],
-        # by key, which is a digest: the order of items tells nothing either
-        "items": [_item(form, sheet) for sheet in sorted(sheets)],
+        "items": [_item(form, sheet) for sheet in sheets],
     }
 
 

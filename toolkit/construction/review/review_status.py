@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.construction.review.review_forms import Question, Sheet
@@ -115,23 +116,16 @@ def agreement_table(rows: Sequence[Agreement]) -> Table:
 
 def disagreements_table(review: Review) -> Table:
     """The questions on which reviewers of an item did not agree: their votes, what was decided, and what they wrote."""
-    rows = [
-        [
-            item,
-            name,
-            _votes(decision.votes[name]),
-            _state(decision, name),
-            decision.choices.get(name, ""),
-            _comments(review, item),
-        ]
-        for item, decision in review.decisions.items()
-        for name in (*decision.tied, *decision.disputed)
-    ]
+    rows = []
+    for item, decision in review.decisions.items():
+        comments = _comments(review, item)
+        for name in (*decision.tied, *decision.disputed):
+            votes, decided = _votes(decision.votes[name]), decision.choices.get(name, "")
+            rows.append([item, name, votes, _state(decision, name), decided, comments])
     columns = (Column("item", label=True), Column("question", label=True), *map(Column, ("votes", "state", "decided")))
     columns = (*columns, Column("comments", prose=True, priority=1))
-    return Table(
-        columns, rows, [f"`build review export --to-settle` has what is not settled ({len(review.unsettled):,} items)"]
-    )
+    note = f"`build review export --to-settle` has what is not settled ({len(review.unsettled):,} items)"
+    return Table(columns, rows, [note])
 
 
 def _votes(votes: Mapping[str, int]) -> str:
@@ -164,7 +158,7 @@ def _of_question(review: Review, question: Question) -> Iterator[Agreement]:
     ratings = list(numbered.values())
     twice = len(rater_agreement.rated_twice(ratings))
     sizes = [len(review.sheets[item].choices[question.id]) for item in numbered]
-    row = lambda measure, items, estimate: Agreement(question.id, measure, items, estimate)  # noqa: E731
+    row = partial(Agreement, question.id)
     yield row("majority share", twice, rater_agreement.majority_share(ratings))
     yield from _cohens(question, ratings, twice)
     yield row("Randolph's kappa", twice, rater_agreement.randolphs_kappa(ratings, sizes))

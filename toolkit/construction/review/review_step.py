@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from toolkit.construction.review.review_answers import Answer, answers_path, read_answers
 from toolkit.construction.review.review_forms import (
@@ -155,7 +155,7 @@ class ReviewStep(Step):
 
     def sheets(self, form: Form, items: Sequence[Item]) -> dict[str, Sheet]:
         """Item -> what reviewers see of it, for those that are reviewed. ToolkitError where one lacks what the form needs."""
-        drawn = [replace(item, fields=self._in_words_of_form(item.fields)) for item in items if self.is_reviewed(item)]
+        drawn = [self._in_words_of_form(item) for item in items if self.is_reviewed(item)]
         check_items(form, drawn, f"step {self.name}")
         return {item.id: sheet_of(form, self.name, item) for item in drawn}
 
@@ -175,9 +175,9 @@ class ReviewStep(Step):
         done = item.passed(**{CHOSEN: dict(decision.choices)}).by(judged)
         return done.reject(decision.rejected) if decision.rejected else done
 
-    def _in_words_of_form(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """An item's fields under the names that the form has."""
-        return {**values, **{name: values[meant] for name, meant in self.fields.items() if meant in values}}
+    def _in_words_of_form(self, item: Item) -> Item:
+        """An item with the fields that the form calls otherwise under these names, too."""
+        return item.having(**{name: item.fields[meant] for name, meant in self.fields.items() if meant in item.fields})
 
     def is_reviewed(self, item: Item) -> bool:
         """Whether people see it: drawn with the seed."""
