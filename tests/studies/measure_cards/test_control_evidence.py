@@ -82,7 +82,8 @@ def test_a_card_shows_value_and_interval_of_each_control(monkeypatch):
 
 def test_followtables_controls_are_what_its_runs_have():
     """BM25 on the released tables: figures of section 1 of the published facts, to three decimals."""
-    found = {(row["part"], row["measure"]): row for row in recorded() if row["part"].startswith("followtable")}
+    rows = [row for row in recorded() if row["part"].startswith("followtable") and row["system"] == "bm25"]
+    found = {(row["part"], row["measure"]): row for row in rows}
     value = {key: [round(row[sent][0], 3) for sent in SENT[:2]] for key, row in found.items()}
     assert value["followtable-tarx", "pMRR"] == [-0.037, 0.624]
     assert value["followtable-wtr", "pMRR"] == [0.302, 0.859]

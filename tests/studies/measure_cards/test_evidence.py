@@ -29,6 +29,8 @@ def test_every_mini_has_a_record_and_every_set_of_followtable():
     assert with_evidence() == sorted([*MINIS, *sets])
     for name in sets:
         assert {row["run"] for row in evidence(name)["baselines"]} == SEARCHED
+        numbers = [row[key] for row in evidence(name)["references"] for key in row.keys() - {"measure", "mode"}]
+        assert all(isinstance(number, float) for number in numbers)  # YAML reads 1e-05 as a text
         assert {row["measure"] for row in evidence(name)["discrimination"]} >= {"nDCG@10", "IRS", "pMRR", "Following_selection"}
     assert evidence("infosearch") == {}
 
