@@ -10,7 +10,7 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
+from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
 from toolkit.core.system.progress import say
@@ -39,8 +39,9 @@ def computed(part: str, systems: Sequence[str]) -> list[dict[str, Any]]:
     systems  of the registry; BM25 and MiniLM together are fused, too (reciprocal ranks)
     """
     runs = [replace(run, tag=f"{name} {sent}") for sent in SENT for name, run in searched(part, systems, sent).items()]
-    measures = measures_of(part)
     benchmark = registry.benchmark(find(part).benchmark)
+    own = {registry.measure(measure).name: measure for measure in benchmark.measures}
+    measures = [*own.values(), *(name for name in _following(benchmark.modes) if name not in own)]
     scores = evaluate(runs, benchmark=part, measures=measures, intervals=True)
     shown = (PAIRED, "", *benchmark.modes.of(INSTRUCTED))
     found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
@@ -52,13 +53,10 @@ def computed(part: str, systems: Sequence[str]) -> list[dict[str, Any]]:
     return [{"part": part, "system": s, "measure": measure, "mode": mode, **sent} for (s, measure, mode), sent in found.items()]
 
 
-def measures_of(part: str) -> list[str]:
-    """A benchmark's own measures, and those of following that its modes allow."""
-    benchmark = registry.benchmark(find(part).benchmark)
-    own = {registry.measure(measure).name: measure for measure in benchmark.measures}
-    needed = {name: registry.measures()[name].needs for name in FOLLOWING if benchmark.modes.of(BASE)}
-    following = [name for name, needs in needed.items() if benchmark.modes.of(REVERSED) or "reversed" not in needs]
-    return [*own.values(), *(name for name in following if name not in own)]
+def _following(modes: Modes) -> list[str]:
+    """The measures of following that a benchmark with these modes has."""
+    needed = {name: registry.measures()[name].needs for name in FOLLOWING if modes.of(BASE)}
+    return [name for name, needs in needed.items() if modes.of(REVERSED) or "reversed" not in needs]
 
 
 def searched(part: str, systems: Sequence[str], sent: str = SENT[0]) -> dict[str, Run]:

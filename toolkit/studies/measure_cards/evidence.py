@@ -15,13 +15,14 @@ from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
 from toolkit.registry import evidence, with_evidence
-from toolkit.studies.measure_cards.control_evidence import DIGITS, control_table, measures_of
+from toolkit.studies.measure_cards.control_evidence import DIGITS, control_table
 from toolkit.studies.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
 from toolkit.studies.measure_cards.discrimination import NOTES as DECISION_NOTES
 from toolkit.studies.measure_cards.discrimination import Decided, decisions
 from toolkit.studies.measure_cards.reference_scores import NOTES, REFERENCES, has_modes, numbers, reference_scores
 from toolkit.studies.measure_cards.sensitivity import changes
 
+FOLLOWING = ("pMRR", "IRS", "IRS_mean", "Following_selection")  # where they are not in a benchmark's own table
 LEAST_RUNS = 3  # two are in the same order or not
 
 
@@ -30,7 +31,10 @@ def computed(part: str, runs: Sequence[Any] | None = None) -> dict[str, list[dic
 
     runs  each with a tag of its own; None for the registered runs
     """
-    wanted = measures_of(part)
+    measures = registry.benchmark(find(part).benchmark).measures
+    own = {registry.measure(measure).name for measure in measures}
+    paired = has_modes(find(part).benchmark)
+    wanted = [*measures, *(name for name in FOLLOWING if paired and name not in own)]
     given = prepare(registered_runs(part) if runs is None else runs, part, None, None, "tandem", apart=True)
     if runs is None:
         # two recipes of one system have one tag
@@ -38,7 +42,7 @@ def computed(part: str, runs: Sequence[Any] | None = None) -> dict[str, list[dic
         given = replace(given, runs=tuple(replace(run, tag=name) for run, name in zip(given.runs, names, strict=True)))
     found = {
         "baselines": list(_baselines(given, wanted)),
-        "references": list(_references(part, wanted)) if has_modes(find(part).benchmark) else [],
+        "references": list(_references(part, wanted)) if paired else [],
         "detectable": list(_detectable(given, wanted)),
         "discrimination": [row._asdict() for row in decisions(given, wanted)],
         "agreement": list(_agreement(given, wanted)),
