@@ -131,7 +131,7 @@ def measure(text: str) -> MeasureSpec:
 
 
 def with_evidence() -> list[str]:
-    """The benchmarks of whose registered runs `scripts/measure_evidence` computed something."""
+    """The benchmarks, and groups of some, of whose runs `scripts/measure_evidence` computed something."""
     return sorted(path.stem for path in (FOLDER / "evidence").glob("*.yaml"))
 
 
@@ -139,7 +139,7 @@ def with_evidence() -> list[str]:
 def evidence(benchmark: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """What was computed -> its rows, each with `measure`, `mode` and numbers; nothing for a benchmark without a record.
 
-    baselines       the value of each registered run, with its interval
+    baselines       the value of each run, with its interval: the registered ones, of a group those that were searched for it
     references      what BM25, its placebo and other orders of its lists score
     detectable      the smallest difference that the core queries show
     discrimination  how many core queries the measure needs to decide between two runs

@@ -130,14 +130,11 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
         core, query, instruction = (row_values.text(record, name) for name in ("core", "query", "instruction"))
         if not kept[query_id] or not kept[query_id].keys() <= relevant[core].keys():
             problems.append(f"{record.place}: {query_id} keeps no table, or one that its query does not have")
-        base, shared = (
-            f"{prefix}-{query_id}",
-            {"group_id": f"{prefix}-{core}", "condition": row_values.optional(record, "type")},
-        )
+        base = f"{prefix}-{query_id}"
+        shared = {"group_id": f"{prefix}-{core}", "condition": row_values.optional(record, "type")}
         alone = topic_in_mode(base, "og", query, original_id=core, **shared)
-        changed = topic_in_mode(
-            base, "changed", query, instruction, text=f"{query} {instruction}", original_id=query_id, **shared
-        )
+        text = f"{query} {instruction}"
+        changed = topic_in_mode(base, "changed", query, instruction, text=text, original_id=query_id, **shared)
         topics["og"].append(alone)
         topics["changed"].append(changed)
         labels["og"][alone.query_id] = relevant[core]

@@ -4,13 +4,14 @@ A placebo says nothing, and another query's instruction nothing about this one: 
 both, and above 0 for a system that follows. `scripts/measure_evidence --controls` writes `registry/controls.yaml`.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
+from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
 from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
 from toolkit.core.system.progress import say
@@ -31,18 +32,14 @@ FUSED = ("bm25", "all-minilm-l6-v2")
 FOLLOWER = "bm25+rules"  # reads the instruction itself, whatever is sent in its place: it has no control
 FOLLOWING = ("pMRR", "IRS", "IRS_mean", "Following_selection", "WISE", "SICR")
 DIGITS = 6  # of numbers that are recorded
+Searched = Mapping[str, Mapping[str, Run]]  # what was sent -> system -> its run
 
 
-def computed(part: str, systems: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of one benchmark, or group of it, as `FILE` has them.
-
-    systems  of the registry; BM25 and MiniLM together are fused, too (reciprocal ranks)
-    """
-    runs = [replace(run, tag=f"{name} {sent}") for sent in SENT for name, run in searched(part, systems, sent).items()]
+def computed(part: str, runs: Searched) -> list[dict[str, Any]]:
+    """The rows of one benchmark, or group of it, as `FILE` has them."""
+    named = [replace(run, tag=f"{name} {sent}") for sent, by_name in runs.items() for name, run in by_name.items()]
     benchmark = registry.benchmark(find(part).benchmark)
-    own = {registry.measure(measure).name: measure for measure in benchmark.measures}
-    measures = [*own.values(), *(name for name in _following(benchmark.modes) if name not in own)]
-    scores = evaluate(runs, benchmark=part, measures=measures, intervals=True)
+    scores = evaluate(named, benchmark=part, measures=measures_of(part), intervals=True)
     shown = (PAIRED, "", *benchmark.modes.of(INSTRUCTED))
     found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     for row in scores.overall():
@@ -53,13 +50,25 @@ def computed(part: str, systems: Sequence[str]) -> list[dict[str, Any]]:
     return [{"part": part, "system": s, "measure": measure, "mode": mode, **sent} for (s, measure, mode), sent in found.items()]
 
 
-def _following(modes: Modes) -> list[str]:
-    """The measures of following that a benchmark with these modes has."""
-    needed = {name: registry.measures()[name].needs for name in FOLLOWING if modes.of(BASE)}
-    return [name for name, needs in needed.items() if modes.of(REVERSED) or "reversed" not in needs]
+def measures_of(part: str) -> list[str]:
+    """The measures of a benchmark, and those of following that its modes allow."""
+    benchmark = registry.benchmark(find(part).benchmark)
+    own = {registry.measure(measure).name for measure in benchmark.measures}
+    needed = {name: registry.measures()[name].needs for name in FOLLOWING if benchmark.modes.of(BASE) and name not in own}
+    further = (name for name, needs in needed.items() if benchmark.modes.of(REVERSED) or "reversed" not in needs)
+    return [*benchmark.measures, *further]
 
 
-def searched(part: str, systems: Sequence[str], sent: str = SENT[0]) -> dict[str, Run]:
+def searched(part: str, systems: Sequence[str], kinds: Sequence[str] = SENT) -> Searched:
+    """The runs of the systems with the instruction and with what stands in its place.
+
+    systems  of the registry; BM25 and MiniLM together are fused, too (reciprocal ranks)
+    kinds    of `SENT`
+    """
+    return {sent: _searched(part, systems, sent) for sent in kinds}
+
+
+def _searched(part: str, systems: Sequence[str], sent: str) -> dict[str, Run]:
     """The runs of the systems; none where there are no neutral sentences in the script of an instruction."""
     wanted = [name for name in systems if sent == SENT[0] or name != FOLLOWER]
     try:
@@ -73,11 +82,13 @@ def searched(part: str, systems: Sequence[str], sent: str = SENT[0]) -> dict[str
     return runs | fused
 
 
+@functools.cache
 def recorded() -> list[Mapping[str, Any]]:
     """All rows that were computed."""
     return read_yaml(FILE)
 
 
+@functools.cache
 def between_parts() -> tuple[list[Between], list[str]]:
     """How alike each measure orders the systems on the groups of a benchmark, with the instruction; kind is the benchmark."""
     values: Grouped = {}

@@ -15,14 +15,13 @@ from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
 from toolkit.registry import evidence, with_evidence
-from toolkit.studies.measure_cards.control_evidence import DIGITS, control_table
+from toolkit.studies.measure_cards.control_evidence import DIGITS, control_table, measures_of
 from toolkit.studies.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
 from toolkit.studies.measure_cards.discrimination import NOTES as DECISION_NOTES
 from toolkit.studies.measure_cards.discrimination import Decided, decisions
 from toolkit.studies.measure_cards.reference_scores import NOTES, REFERENCES, has_modes, numbers, reference_scores
 from toolkit.studies.measure_cards.sensitivity import changes
 
-FOLLOWING = ("pMRR", "IRS", "IRS_mean", "Following_selection")  # where they are not in a benchmark's own table
 LEAST_RUNS = 3  # two are in the same order or not
 
 
@@ -31,18 +30,16 @@ def computed(part: str, runs: Sequence[Any] | None = None) -> dict[str, list[dic
 
     runs  each with a tag of its own; None for the registered runs
     """
-    measures = registry.benchmark(find(part).benchmark).measures
-    own = {registry.measure(measure).name for measure in measures}
-    paired = has_modes(find(part).benchmark)
-    wanted = [*measures, *(name for name in FOLLOWING if paired and name not in own)]
-    given = prepare(registered_runs(part) if runs is None else runs, part, None, None, "tandem", apart=True)
-    if runs is None:
+    wanted = measures_of(part)
+    files = registered_runs(part) if runs is None else []
+    given = prepare(files or runs, part, None, None, "tandem", apart=True)
+    if files:
         # two recipes of one system have one tag
-        names = [Path(file).name.removeprefix(f"{part}.").partition(".v")[0] for file in registered_runs(part)]
+        names = [Path(file).name.removeprefix(f"{part}.").partition(".v")[0] for file in files]
         given = replace(given, runs=tuple(replace(run, tag=name) for run, name in zip(given.runs, names, strict=True)))
     found = {
         "baselines": list(_baselines(given, wanted)),
-        "references": list(_references(part, wanted)) if paired else [],
+        "references": list(_references(part, wanted)) if has_modes(find(part).benchmark) else [],
         "detectable": list(_detectable(given, wanted)),
         "discrimination": [row._asdict() for row in decisions(given, wanted)],
         "agreement": list(_agreement(given, wanted)),
@@ -141,9 +138,9 @@ def _agreement_table(name: str) -> Table:
         (benchmark, row["first"], row["second"], Number(row["tau"], decimals=2), row["systems"])
         for benchmark, row in _rows(name, "agreement", "first")
     ]
-    notes = ["tau: Kendall's tau-b between the orders of the registered runs"]
+    notes = ["tau: Kendall's tau-b between the orders of the registered runs, on FollowTable of the systems under controls"]
     columns = (*_labels("benchmark", "measure", "other"), Column("tau"), Column("runs"))
-    return Table(columns, rows, notes, title="Agreement with other measures, on registered runs")
+    return Table(columns, rows, notes, title="Agreement with other measures, on runs")
 
 
 def _sensitivity_table(name: str) -> Table:
@@ -151,8 +148,6 @@ def _sensitivity_table(name: str) -> Table:
         (benchmark, row["measure"], row["mode"], row["change"], Number(row["changed"], share=True), Number(row["difference"]))
         for benchmark, row in _rows(name, "sensitivity")
     ]
-    notes = [
-        "changed: the share of queries whose value changes, over registered runs; difference: the largest of a run's value"
-    ]
+    notes = ["changed: the share of queries whose value changes, over these runs; difference: the largest of a run's value"]
     columns = (*_labels("benchmark", "measure"), *map(Column, ("mode", "change", "changed", "difference")))
     return Table(columns, rows, notes, title="Sensitivity to digits, ties and depth")
