@@ -90,7 +90,11 @@ def begin(chrome, path, name):
     chrome.get(path.as_uri())
     chrome.execute_script("localStorage.clear()")
     chrome.get(path.as_uri())
-    press(chrome, *name, Keys.ENTER)
+    field = chrome.find_element("id", "name")
+    wait(chrome, lambda: chrome.switch_to.active_element == field)  # on a busy machine the first letters came too early
+    press(chrome, *name)
+    assert field.get_attribute("value").endswith(name)  # where reviewers are named, one is chosen already
+    press(chrome, Keys.ENTER)
     wait(chrome, lambda: text_of(chrome, "about"))
 
 
