@@ -20,6 +20,14 @@ def test_tabs_comments_and_ranks_from_zero_are_no_problems(tmp_path):
     assert found(tmp_path, "# made by hand\nq1\tQ0\ta\t0\t2\tt\nq1\tQ0\tb\t1\t1\tt\n") == []
 
 
+def test_a_query_that_begins_as_a_comment_does_is_looked_at_as_others_are(tmp_path):
+    assert found(tmp_path, "#1 Q0 a 1 2 t\n#1 Q0 a 2 1 t\n#1 Q0 b\n") == [
+        ("R004", 2, "document a of query #1 again, first on line 1")
+    ]
+    assert found(tmp_path, "#1 Q0 a 1 2 t\r\n# Q0 a 1 2 t\r\n") == [("F102", 1, "1 of 2 lines end with CR LF")]
+    assert found(tmp_path, "#1 0 a 1\n#1 0 a 2\n", lint_qrels)[0][0] == "Q003"
+
+
 def test_a_comment_may_hold_anything(tmp_path):
     content = b"# caf\xe9 \x00\nq Q0 a 1 2 t\n"
     assert found(tmp_path, content) == []

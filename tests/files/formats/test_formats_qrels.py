@@ -40,6 +40,18 @@ def test_every_layout_gives_the_same_judgments(tmp_path, content):
     assert list(read_qrels(write(tmp_path, content))) == [Qrel("q1", "a", 1), Qrel("q1", "b", 0), Qrel("007", "a", -2)]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "#by hand\n# a b 1\n#1 0 a 1\n#q 0 b 0\n",
+        "#by hand, in May 2026\r\n\r\n#1\t0\ta\t1\r\n#q\t0\tb\t0",
+        "query-id\tcorpus-id\tscore\n#1\ta\t1\n#q\tb\t0\n",
+    ],
+)
+def test_judgments_are_read_although_their_query_begins_as_a_comment_does(tmp_path, content):
+    assert list(read_qrels(write(tmp_path, content))) == [Qrel("#1", "a", 1), Qrel("#q", "b", 0)]
+
+
 def test_subtopics_are_kept(tmp_path):
     qrels = read_qrels(write(tmp_path, "q 1 a 1\nq 2 a 1\nq 2 b 0\n"))
     assert list(qrels) == [Qrel("q", "a", 1, "1"), Qrel("q", "a", 1, "2"), Qrel("q", "b", 0, "2")]

@@ -11,7 +11,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.files.formats import read_run
 from toolkit.files.runs.lint import run_from_lines, scan_run
-from toolkit.files.runs.runs import parse_run
+from toolkit.files.runs.runs import form_of, parse_run
 from toolkit.files.runs.trec_runs import stream_trec
 
 LINES = ("q2 Q0 d1 1 2.5 bm25", "q2 Q0 d2 2 1.25 bm25", "q1 Q0 d1 1 0.5 bm25")
@@ -68,6 +68,34 @@ def test_ids_stay_text_as_they_are(tmp_path):
     assert run.doc_ids.to_pylist() == ids
     assert run.query_ids == tuple(id if id != "#d" else "q" for id in ids)
     assert run.tag == "007"
+
+
+@pytest.mark.parametrize("edit", [str, lambda text: text.replace(" ", "\t"), lambda text: text.replace("\n", " \r\n")])
+def test_a_line_of_a_run_is_read_although_its_query_begins_as_a_comment_does(tmp_path, edit):
+    text = edit("#by hand\n# a b 1 2 c\n#1 Q0 d1 1 2.5 t\n #2 Q0 #d 1 1e0 t\n#1 of 2 runs\nq Q0 d 1 1 t\n")
+    run = read_run(write(tmp_path, text))
+    assert run.to_dict() == {"#1": {"d1": 2.5}, "#2": {"#d": 1.0}, "q": {"d": 1.0}}
+    assert columns(run_from_lines(scan_run(text.encode())[0], "a")) == columns(run)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("#1 Q0 d1 1 high t", "line 1: score high is not a number"),
+        ("#1 Q0 d1 1 nan t", "line 1: score nan is not a finite number"),
+        (b"#1 Q0 d\xe4 1 1 t", "line 1: not UTF-8 text"),
+    ],
+)
+def test_what_is_wrong_with_such_a_line_is_said(tmp_path, line, message):
+    line = line if isinstance(line, bytes) else line.encode()
+    assert message in "\n".join(refused(write(tmp_path, line + b"\nq Q0 d 1 1 t\n")))
+
+
+@pytest.mark.parametrize(("third", "form"), [("1", "msmarco"), ("0.5", "tsv")])
+def test_three_columns_are_read_although_all_their_queries_begin_as_comments_do(tmp_path, third, form):
+    data = f"#1\td1\t{third}\n#2\td2\t{third}\n".encode()
+    assert parse_run(data, "a", form).query_ids == ("#1", "#2")
+    assert form in ("tsv", form_of(data, "a"))
 
 
 @pytest.mark.parametrize("blank", [" ", "\t"])

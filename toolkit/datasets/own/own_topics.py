@@ -228,6 +228,8 @@ def _instructions(
 
 def _assembled(queries: Sequence[_Query], modes: Modes, remarks: Remarks) -> OwnTopics:
     """Topics of every group in every mode. Those of one core query (without `core`, of equal text) share its id."""
+    for query in (query for query in queries if query.base_id.startswith("#")):
+        remarks.problem(*query.place, f"the id {query.base_id} begins with #", "no run is written with it: write another sign")
     named = [query for query in queries if query.group]
     for query in (query for query in queries if named and not query.group):
         remarks.problem(*query.place, f"query {query.base_id} has no group, others have", f'add "group": "{named[0].group}"')

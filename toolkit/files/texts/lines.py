@@ -20,11 +20,18 @@ Row = TypeVar("Row")
 CHUNK = 1 << 20  # bytes
 _MARKS = re.compile(rb"^[^\S\n]*(\xef\xbb\xbf[^\S\n]*)+", re.MULTILINE)
 _SPARE = re.compile(rb"[^\S\n]{2}|^[^\S\n]|[^\S\n]$|^$", re.MULTILINE)
+# An id may begin with #: a comment is a line that does, and has not the columns of a run, of qrels, or of BEIR's and Tevatron's
+# tables. Its first word may be # alone, which is no id.
+_GAP, _VALUE = rb"[^\S\n]+", rb"(?:[+-]?(?:\.?\d|(?i:nan|inf))\S*|\?)"
+_RUN = rb"\S+(?:%(gap)sQ0(?:%(gap)s\S+){4}|(?:%(gap)s\S+){3}%(gap)s%(value)s%(gap)s\S+)" % {b"gap": _GAP, b"value": _VALUE}
+_OTHERS = rb"\S+(?:%(gap)s\S+){2}%(gap)s%(value)s|\S+\t\S+\t%(value)s" % {b"gap": _GAP, b"value": _VALUE}
+_COMMENT = rb"#(?!(?:%s|%s)[^\S\n]*$)" % (_RUN, _OTHERS)
+COMMENT = re.compile(rb"^[^\S\n]*" + _COMMENT + rb".*", re.MULTILINE)
 _LAYOUT = (  # of lines that are no comments
-    ("F102", re.compile(rb"^(?!#).*\r$", re.MULTILINE), "end with CR LF"),
+    ("F102", re.compile(rb"^(?!%s).*\r$" % _COMMENT, re.MULTILINE), "end with CR LF"),
     (
         "F103",
-        re.compile(rb"^(?!#)(?:[^\S\n]|.*[^\S\n]{2}|.*[^\S\r\n]\r?$|$)", re.MULTILINE),
+        re.compile(rb"^(?!%s)(?:[^\S\n]|.*[^\S\n]{2}|.*[^\S\r\n]\r?$|$)" % _COMMENT, re.MULTILINE),
         "are blank or have extra white space",
     ),
 )
@@ -58,7 +65,7 @@ def first_lines(data: bytes) -> Iterator[bytes]:
     while start < len(data):
         end = data.find(b"\n", start)
         line = data[start : end if end >= 0 else len(data)].strip()
-        if line and not line.startswith(b"#"):
+        if line and not is_comment(line):
             yield line
         start = end + 1 if end >= 0 else len(data)
 
@@ -134,14 +141,19 @@ def columns(data: bytes) -> Iterator[tuple[Place, list[bytes]]]:
     start = 0
     for number, line in enumerate(io.BytesIO(data), 1):
         fields = line.split()
-        if fields and not fields[0].startswith(b"#"):
+        if fields and not is_comment(line):
             yield Place(number, start, line), fields
         start += len(line)
 
 
+def is_comment(line: bytes) -> bool:
+    """Whether a line is a comment."""
+    return b"#" in line and COMMENT.match(line) is not None
+
+
 def comments(data: bytes) -> Iterator[bytes]:
     """The comment lines, without their line ends."""
-    return (line.strip() for line in io.BytesIO(without_marks(data)) if line.lstrip().startswith(b"#"))
+    return (line.strip() for line in io.BytesIO(without_marks(data)) if is_comment(line))
 
 
 def without_marks(data: bytes) -> bytes:
@@ -154,7 +166,7 @@ def text_problems(data: bytes) -> list[Problem]:
     problems, plain = Problems(), without_marks(data)
     if not plain.isascii() or b"\0" in plain:
         for number, line in enumerate(io.BytesIO(plain), 1):
-            if not is_text(line) and not line.lstrip().startswith(b"#"):
+            if not is_text(line) and not is_comment(line):
                 problems.add("F001", number, "not UTF-8 text")
     if codecs.BOM_UTF8 in data and (mark := _MARKS.search(data)):
         number = data.count(b"\n", 0, mark.start()) + 1
@@ -168,7 +180,7 @@ def text_problems(data: bytes) -> list[Problem]:
 
 
 def check_ids(name: str, ids: Iterable[str]) -> None:
-    """Raise ToolkitError for an id that is empty or holds white space, and for a query id that would start a comment."""
+    """Raise ToolkitError for an id that is empty or holds white space, and for a query id that seems to start a comment."""
     ids = ids if isinstance(ids, pyarrow.Array) else to_arrow(ids)
     bad = ids.filter(compute.match_substring_regex(ids, _UNREADABLE.get(name, _WHITE)))
     if len(bad):

@@ -13,7 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import pyarrow
 from toolkit.core.tables.columns import Ids, decode_dictionary, to_arrow, to_numpy
 from toolkit.files.runs.problems import FLOAT32_MAX
-from toolkit.files.texts.lines import without_marks
+from toolkit.files.texts.lines import COMMENT, without_marks
 
 BLOCK = 1 << 21  # bytes parsed by one thread at a time
 RUN = ("query_id", "iteration", "doc_id", "rank", "score", "tag")
@@ -24,11 +24,11 @@ _TO_BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
 
 def evened(data: bytes) -> bytes:
     """The same lines with one blank between columns and nothing else: no tabs, CR, byte order marks, blank lines, comments."""
-    data = without_marks(data).replace(b"\r\n", b"\n").translate(_TO_BLANKS)
+    data = without_marks(data)
+    data = (COMMENT.sub(b"", data) if b"#" in data else data).replace(b"\r\n", b"\n").translate(_TO_BLANKS)
     while b"  " in data:
         data = data.replace(b"  ", b" ")
     data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-    data = re.sub(rb"^#.*", b"", data, flags=re.MULTILINE)
     while b"\n\n" in data:
         data = data.replace(b"\n\n", b"\n")
     return data.lstrip(b"\n")
@@ -120,7 +120,7 @@ def _table(data: bytes, columns: Sequence[str], names: Sequence[str]) -> pyarrow
         return None
     query_ids = itertools.chain.from_iterable(chunk.dictionary.to_pylist() for chunk in table["query_id"].chunks)
     # a comment may have as many columns as a line
-    return None if any(query_id.startswith(("#", "\ufeff")) for query_id in query_ids) else table
+    return None if any(query_id == "#" or query_id.startswith("\ufeff") for query_id in query_ids) else table
 
 
 def _has_empty(data: bytes) -> bool:
