@@ -9,6 +9,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.modes import join_mode
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 
 Group = Mapping[str, Any]  # a group's entry in the registry
@@ -90,6 +91,13 @@ def topic_in_mode(base: str, mode: str, query: str, instruction: str = "", **mor
 def part_name(*words: str) -> str:
     """The id of a part of a benchmark from its words, as commands and file names have it: `mfollowir-cross-lingual-fas-og`."""
     return "-".join(filter(None, words)).replace("/", "-")
+
+
+def group_names(spec: BenchmarkSpec) -> dict[str, tuple[str, ...]]:
+    """What may stand after a benchmark's name (`""`, a selection, a group or its alias) -> the groups that it means."""
+    all_groups = tuple(group["name"] for group in spec.groups)
+    named = {alias: (group["name"],) for group in spec.groups for alias in (group["name"], *group.get("aliases", ()))}
+    return {"": all_groups} | {name: tuple(groups) for name, groups in spec.selections.items()} | named
 
 
 def as_qrels(labels: Mapping[str, Mapping[str, int]], name: str) -> Qrels:

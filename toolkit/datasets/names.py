@@ -14,7 +14,7 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.progress import say
 from toolkit.core.topics import Topic
 from toolkit.datasets.benchmark import Benchmark, Collection, load, present_groups
-from toolkit.datasets.group_data import part_name
+from toolkit.datasets.group_data import group_names, part_name
 from toolkit.datasets.ir_datasets_adapter import open_ir_dataset
 from toolkit.datasets.own import folder_and_part
 from toolkit.files.formats import read_topics
@@ -137,13 +137,6 @@ def _find_in_folder(name: str) -> Selection | None:
 def part_names() -> list[str]:
     """Every name that `find` knows, with `-`."""
     return [name for spec in registry.benchmarks().values() for name in _names(spec)]
-
-
-def group_names(spec: BenchmarkSpec) -> dict[str, tuple[str, ...]]:
-    """What may stand after a benchmark's name (`""`, a selection, a group or its alias) -> the groups that it means."""
-    all_groups = tuple(group["name"] for group in spec.groups)
-    named = {alias: (group["name"],) for group in spec.groups for alias in (group["name"], *group.get("aliases", ()))}
-    return {"": all_groups} | {name: tuple(groups) for name, groups in spec.selections.items()} | named
 
 
 def _names(spec: BenchmarkSpec) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]:

@@ -11,6 +11,7 @@ Each may be compressed (`.gz`, `.zst`). In a file's name a group's `/` is `-`.
 """
 
 import functools
+import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec, GroupSpec
 from toolkit.core.system.files import AS_FILES, as_one
-from toolkit.datasets.group_data import part_name
+from toolkit.datasets.group_data import group_names, part_name
 from toolkit.datasets.own import FILE
 from toolkit.datasets.own.declaration import Declaration, line_of, read_declaration
 from toolkit.datasets.own.own_qrels import QrelsFile, read_candidates, read_judgments
@@ -63,6 +64,7 @@ class OwnFolder:
         self._files = self._named_files()
         self.topics: OwnTopics = self._read_topics()
         self.spec: BenchmarkSpec = self._spec()
+        self._check_names()
 
     @property
     def modes(self) -> Modes:
@@ -221,6 +223,20 @@ class OwnFolder:
             folder=str(self.path.absolute()),
             **{key: getattr(declared, key) for key in ("modes", "measures", "source", "counts", "options", "smallest_effects")},
         )
+
+    def _check_names(self) -> None:
+        """Names of parts that can be read in two ways: `NAME-g-pos` is of a group `g-pos`, and of `g` in a mode `pos`."""
+        meant: dict[str, tuple[str, str]] = {}
+        for part, mode in itertools.product(group_names(self.spec), ("", *self.modes)):
+            group, known = meant.setdefault(part_name(part, mode), (part, mode))
+            if known != mode:
+                one, other = (" in ".join(filter(None, words)) for words in (_words(group, known), _words(part, mode)))
+                what = f"{part_name(self.spec.name, part, mode)} is {one}, and {other}"
+                self.remarks.problem(self.path / FILE, self._line("groups", part), what, "rename one of the two")
+
+
+def _words(group: str, mode: str) -> tuple[str, str]:
+    return group and f"group {group}", mode and f"mode {mode}"
 
 
 def open_folder(path: str | Path) -> OwnFolder:
