@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import zstandard
 from command import ROOT, tandem
 from own_folders import GOOD, good
 
@@ -112,6 +113,19 @@ def test_topics_are_files_a_mode_too_compressed_too(tmp_path):
     texts = {topic.query_id: topic.text for mode in MODES for topic in benchmark.topics("all", mode)}
     assert (texts["q1-base"], texts["q2-pos"], texts["q1-neg"]) == ("jet lag", "jet lag for crews", "jet lag, not for crews")
     assert {topic.group_id for mode in MODES for topic in benchmark.topics("all", mode)} == {"q1"}
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("zst", zstandard.compress)])
+def test_every_file_may_be_compressed(tmp_path, ending, pack):
+    folder = good(tmp_path / "mine")
+    for path in [path for path in folder.iterdir() if path.suffix != ".yaml"]:
+        path.with_name(f"{path.name}.{ending}").write_bytes(pack(path.read_bytes()))
+        path.unlink()
+    packed, plain = load(str(folder)), load(str(GOOD))
+    assert list(packed.docs("all")) == list(plain.docs("all"))
+    for mode in MODES:
+        assert packed.topics("all", mode) == plain.topics("all", mode)
+        assert judged(packed, mode=mode) == judged(plain, mode=mode)
 
 
 def test_one_file_of_judgments_has_ids_with_modes_and_candidates_are_taken(tmp_path):

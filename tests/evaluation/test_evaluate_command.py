@@ -99,6 +99,16 @@ def test_a_broken_line_is_named_with_file_and_line(tmp_path):
     assert done.stderr.splitlines()[0] == "error: run, line 2: expected 6 columns, found 5"
 
 
+def test_ranks_that_contradict_scores_in_every_query_are_the_first_note(tmp_path):
+    lines = [f"q{query} Q0 d{rank} {rank} {rank / 10} t\n" for query in range(3) for rank in (1, 2)]
+    (tmp_path / "run.trec").write_text("".join(lines))
+    (tmp_path / "qrels").write_text("".join(f"q{query} 0 d1 1\n" for query in range(3)))
+    notes = json.loads(command("run.trec", "--qrels", "qrels", "--format", "json", cwd=tmp_path).stdout)["notes"]
+    assert notes[0].startswith("run.trec: ranks contradict scores in every query")
+    (tmp_path / "run.trec").write_text("".join([*lines, "q3 Q0 d1 1 1 t\n"]))  # one query that does not
+    assert "contradict" not in command("run.trec", "--qrels", "qrels", cwd=tmp_path).stdout
+
+
 def test_any_run_and_qrels_without_modes(tmp_path):
     (tmp_path / "run").write_text("q Q0 d 1 2.0 x\nq Q0 e 2 1.0 x\n")
     (tmp_path / "qrels").write_text("q 0 e 1\n")

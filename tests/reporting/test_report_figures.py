@@ -6,6 +6,7 @@ import gzip
 import itertools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -80,6 +81,15 @@ def test_files_of_a_figure_are_the_same_each_time(model, tmp_path, monkeypatch):
     assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in again]
     assert [Path(path).read_bytes()[:4] for path in paths[1:3]] == [b"%PDF", b"\x89PNG"]
     assert list(csv.reader(paths[3].open(encoding="utf-8"))) == [["run", "value"], ["a,b", "0.1"]]
+
+
+def test_a_spreadsheet_takes_no_text_of_a_figures_file_for_a_formula(model, tmp_path, monkeypatch):
+    texts = ("=1+1", "+a", "-a", "@a", "\ta", "-1.5e3", "a=1")
+    drawn = Drawn(("run", "value"), tuple((text, -0.5) for text in texts))
+    monkeypatch.setattr(drawing, "PLOTS", (replace(PLOT, drawn=lambda model: drawn),))
+    *_, path = drawing.save([model], tmp_path)
+    rows = list(csv.reader(path.open(encoding="utf-8", newline="")))[1:]
+    assert rows == [[text, "-0.5"] for text in ("'=1+1", "'+a", "'-a", "'@a", "'\ta", "-1.5e3", "a=1")]
 
 
 @pytest.mark.parametrize(("width", "inches"), [("column", 3.33), ("page", 7.0)])

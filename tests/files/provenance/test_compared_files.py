@@ -12,6 +12,7 @@ from toolkit.files.formats.vectors import VectorStore
 from toolkit.files.provenance import compared_files
 from toolkit.files.provenance.compared_files import DAY, comparing
 from toolkit.files.store.digests import write_digests
+from toolkit.files.texts.per_query_corpus import Question
 
 
 @pytest.fixture
@@ -143,3 +144,16 @@ def test_changed_files_are_the_error_where_using_them_failed_too(index):
 def test_an_error_of_the_block_is_its_own_where_the_files_are_sound(index):
     with pytest.raises(ValueError, match="mine"), comparing([index]):
         raise ValueError("mine")
+
+
+def test_an_index_of_questions_is_compared_where_that_of_each_question_is(index, monkeypatch):
+    own = index / "q1"
+    own.mkdir()
+    (own / "postings").write_bytes(b"abc")
+    monkeypatch.setattr(compared_files, "has_questions", lambda folder: folder == index)
+    monkeypatch.setattr(compared_files, "read_questions", lambda folder: [Question("q1", own, 1)])
+    write_index_record(index, {"kind": "lucene"}, "by hand", time.time())
+    assert compare(index) == set()  # nobody knows what the files of q1 were
+    write_index_record(own, {"kind": "lucene"}, "by hand", time.time())
+    write_index_record(index, {"kind": "lucene"}, "by hand", time.time())
+    assert compare(index) == {index}

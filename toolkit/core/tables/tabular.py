@@ -4,10 +4,12 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 SCHEMA = 1
+FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d+([eE][+-]?\d+)?$)")  # numbers with a sign are none
 
 
 def to_json(records: Iterable[Mapping[str, Any]], notes: Sequence[str] = (), **facts: str) -> str:
@@ -37,6 +39,11 @@ def to_csv(heads: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(map(without_nan, records))
     return text.getvalue()
+
+
+def for_spreadsheet(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The same; a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    return {name: f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value for name, value in record.items()}
 
 
 def without_nan(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ ENDINGS = {
     "qrels": ("txt", "tsv", "qrels"),
     "candidates": ("trec", "txt", "run"),
 }
-NAMED = re.compile(rf"({'|'.join(ENDINGS)})(?:\.(.+?))?\.(\w+?)(?:\.(?:gz|zst))?")
+NAMED = re.compile(rf"({'|'.join(ENDINGS)})(?:\.(.+?))??\.(\w+?)(?:\.(?:gz|zst))?")
 DESCRIPTION = "a benchmark in a folder of one's own"
 
 

@@ -1,6 +1,7 @@
 """What must be known before a number is trusted: its denominators, what the measures note, and runs that differ in depth."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -51,6 +52,16 @@ def run_notes(
             lines.append(Note(unjudged, MISLEADS))
         notes += [Note(f"{run.tag}: {line}", weight_of(line)) for line in lines]
     return [*notes, *weighed(_depths(runs), MISLEADS), *_experimental(measures)]
+
+
+def rank_notes(runs: Sequence[Run]) -> list[Note]:
+    """A line for each file of a TREC run whose ranks contradict the scores in every query (R102): distances, perhaps."""
+    from toolkit.files.runs.lint import always_contradicted
+
+    files = {run.source: run.source.split(", ") for run in runs if run.source}
+    there = {name: Path(name) for names in files.values() for name in names if Path(name).is_file()}
+    said = "ranks contradict scores in every query, and scores alone count: is a lower score the better one there?"
+    return [Note(f"{name}: {said}", MISLEADS) for name, path in there.items() if always_contradicted(path)]
 
 
 def falling_notes(runs: Sequence[Run], judgments: Judgments, measures: Sequence[str]) -> list[Note]:

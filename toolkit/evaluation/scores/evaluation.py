@@ -20,7 +20,7 @@ from toolkit.evaluation.comparison.comparison import Baseline, against, untested
 from toolkit.evaluation.comparison.controls import recorded_controls
 from toolkit.evaluation.comparison.intervals import NOTE
 from toolkit.evaluation.comparison.intervals import intervals as intervals_of
-from toolkit.evaluation.comparison.notes import falling_notes, run_findings, run_notes
+from toolkit.evaluation.comparison.notes import falling_notes, rank_notes, run_findings, run_notes
 from toolkit.evaluation.scores import subtopics
 from toolkit.evaluation.scores.core_queries import CORE, INSTRUCTION, check_unit
 from toolkit.evaluation.scores.judgments import Declared, Judgments, Part, check, in_modes_read, judged_by, modes_of_ids
@@ -93,7 +93,7 @@ class Evaluation:
         found = run_findings(runs, self.judgments)
         if ori_unit == CORE:
             notes.append(f"{', '.join(self.judgments.modes.of(BASE))}: each core query counts once, not each instruction")
-        notes = [*falling_notes(runs, self.judgments, wanted), *self.judgments.notes, *notes]
+        notes = [*rank_notes(runs), *falling_notes(runs, self.judgments, wanted), *self.judgments.notes, *notes]
         notes += run_notes(runs, self.judgments, wanted, missing, found)
         if self.judgments.provenance or self.judgments.judges:
             from toolkit.evaluation.comparison.circularity import circularity_notes

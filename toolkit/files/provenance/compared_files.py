@@ -59,8 +59,10 @@ def _problems(folder: Path) -> list[str] | None:
         return verify_vectors(folder)
     if not record or not isinstance(record.get("files"), dict):
         return fetched_files(folder)
-    own = [each.folder for each in read_questions(folder)] if has_questions(folder) else []
-    return verify_files(folder, record) + [f"{each.name}/{line}" for each in own for line in _problems(each) or ()]
+    own = {each.folder: _problems(each.folder) for each in read_questions(folder)} if has_questions(folder) else {}
+    if None in own.values():
+        return None
+    return verify_files(folder, record) + [f"{each.name}/{line}" for each, lines in own.items() for line in lines]
 
 
 def _state(folder: Path) -> str:

@@ -1,6 +1,7 @@
 """The exact linter: reads a run or qrels line by line and finds everything that is wrong, with its line."""
 
 import codecs
+import itertools
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -10,10 +11,11 @@ import numpy as np
 
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
+from toolkit.core.system.files import open_input
 from toolkit.core.system.lazy_names import pyarrow
 from toolkit.core.tables.columns import Ids, to_arrow
 from toolkit.files.runs.problems import FLOAT32_MAX, Problem, Problems, by_line
-from toolkit.files.texts.lines import Place, columns, is_text, read_bytes, text_problems, without_marks
+from toolkit.files.texts.lines import Place, columns, first_lines, is_text, read_bytes, text_problems, without_marks
 from toolkit.files.texts.parse import parse_plain, plain_ranks
 
 BEIR_HEADERS = ([b"query-id", b"corpus-id", b"score"], [b"qid", b"pid", b"score"])  # BEIR, InstructIR
@@ -22,6 +24,8 @@ _NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _INTEGER = re.compile(rb"[+-]?\d{1,18}")
 NO_RANK = -(2**63)
 AT_ONCE = 1 << 16  # lines
+BEGINNING = 1 << 18  # bytes
+EVERY = re.compile(r"in (\d+) of \1 queries")
 
 
 class Texts:
@@ -149,6 +153,22 @@ def lint_run_bytes(data: bytes) -> list[Problem]:
     if run is None:
         return examine_run(data)[1]
     return by_line(order_warnings(run.queries, run.scores, ranks, range(1, len(run) + 1)))
+
+
+def always_contradicted(path: Path) -> bool:
+    """Whether the ranks of a TREC run contradict its scores in every query (R102). Only where they do in the first query, whose
+    lines stand together, is more of the file read than its beginning.
+    """
+    with open_input(path) as file:
+        lines = list(first_lines(file.read(BEGINNING) + file.readline()))
+    of_first = itertools.takewhile(lambda line: line.split(None, 1)[0] == lines[0].split(None, 1)[0], lines)
+    if not _contradicted(lint_run_bytes(b"\n".join(of_first))):
+        return False
+    return _contradicted(lint_run(path))
+
+
+def _contradicted(problems: Sequence[Problem]) -> bool:
+    return any(problem.code == "R102" and EVERY.search(problem.message) for problem in problems)
 
 
 def lint_qrels(path: str | Path) -> list[Problem]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.core.system.files import open_output
 from toolkit.core.system.lazy_names import vl_convert
-from toolkit.core.tables.tabular import to_csv
+from toolkit.core.tables.tabular import for_spreadsheet, to_csv
 from toolkit.reporting.figures import PLOTS, Plot
 from toolkit.reporting.figures.theme import SMALL, leading_only, themed
 from toolkit.reporting.report.model import ReportModel
@@ -71,7 +71,7 @@ def save(benchmarks: Sequence[ReportModel], folder: Path, width: str = "page") -
                 "svg": of_inch.encode(),
                 "pdf": ordered_pdf(vl_convert.svg_to_pdf(of_points)),
                 "png": vl_convert.svg_to_png(of_points, scale=DPI / INCH),
-                "csv": to_csv(numbers.columns, numbers.dicts()).encode(),
+                "csv": to_csv(numbers.columns, map(for_spreadsheet, numbers.dicts())).encode(),
             }
             for suffix, content in made.items():
                 paths.append(folder / f"{file_stem(plot, model)}.{suffix}")
