@@ -115,6 +115,7 @@ def run_run(args: argparse.Namespace) -> None:
         states = build.states(args.step)
         return write_lines(f"{state.step.name} ({state.step.about}): {state.state}" for state in states)
     build.run(args.step, **{name: getattr(args, name) for name in (*ENDPOINT, *ENGINE, *MODEL)})
+    build.check_left(args.step)
 
 
 def run_status(args: argparse.Namespace) -> None:

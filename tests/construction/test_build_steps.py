@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import pytest
 import yaml
+from command import tandem
 from endpoint import Script, serving
 from workers import HereExecutor
 
@@ -274,6 +275,17 @@ def test_a_server_that_is_not_there_ends_the_run_and_leaves_no_file(place):
         build.run(retries=0)
     assert [state.state for state in build.states()] == ["up to date", "not run", "not run"]
     assert not build.files["rate"].path.exists()
+
+
+def test_a_build_of_which_every_item_was_rejected_ends_with_status_1(place, monkeypatch):
+    monkeypatch.setattr(Words, "run", lambda self, items, tools: iter([Item("a", {"word": "a"}, rejected="too short")]))
+    place.write(models={"judge": "http:m@http://127.0.0.1:1/v1"})
+    done = tandem("build", "run", place.folder)
+    assert done.returncode == 1
+    assert "error: no item is left: all were rejected" in done.stderr
+    monkeypatch.setattr(Words, "run", lambda self, items, tools: iter([Item("a", {"word": "a"}, waiting=True)]))
+    place.folder.joinpath("steps", "words.jsonl").unlink()
+    assert tandem("build", "run", place.folder).returncode == 0  # it waits for people
 
 
 def test_a_waiting_item_goes_no_further(place, monkeypatch):

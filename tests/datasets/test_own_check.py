@@ -156,6 +156,19 @@ def test_a_folder_that_was_mended_is_read_again(tmp_path):
     assert len(check_folder(folder).problems) > 0
 
 
+@pytest.mark.parametrize("form", ['{{"id": "{id}", "text": "a"}}\n', '{{"id": "{id}", "contents": "a"}}\n'])
+def test_an_id_that_no_index_takes_is_a_problem_with_the_limit(tmp_path, form):
+    folder = good(tmp_path / "mine")
+    lines = (folder / "corpus.jsonl").read_text()
+    (folder / "corpus.jsonl").write_text(lines + form.format(id="é" * 16_383))
+    assert check_folder(folder).problems == []
+    (folder / "corpus.jsonl").write_text(lines + form.format(id="é" * 16_384))
+    [problem] = check_folder(folder).problems
+    assert str(problem).partition("corpus.jsonl, ")[2].startswith("line 4: the id éééé")
+    assert "has 32,768 bytes: an index takes 32,766" in problem.what
+    assert len(problem.what) < 120
+
+
 def test_core_queries_of_several_texts_are_one_warning(tmp_path):
     (tmp_path / "benchmark.yaml").write_text("name: mine\n")
     (tmp_path / "corpus.jsonl").write_text('{"id": "d1", "text": "x"}\n')

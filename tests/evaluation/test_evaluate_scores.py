@@ -210,6 +210,21 @@ def test_a_run_over_another_corpus_is_noted():
     assert any(note.startswith("mine: no document of the run is judged") for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("judged", "found"),
+    [("Doc-1", "doc-1"), ("caf\u00e9", "cafe\u0301"), ("d1", "d1\u00a0"), ("\u00a0D1", "d1"), ("D\u00c91", "de\u03011")],
+)
+def test_ids_that_differ_in_case_composition_or_no_break_spaces_are_noted(judged, found):
+    qrels = Qrels.from_rows([Qrel("q", judged, 1), Qrel("p", "x", 1)])
+    for docs in ({found: 2.0, "y": 1.0}, {found: 2.0, judged: 1.0}):
+        notes = evaluate(Run.from_dict({"q": docs, "p": {"x": 1.0}}, tag="mine"), qrels=qrels, measures=["RR@10"]).notes
+        said = [note for note in notes if "case, composed letters or no-break spaces" in note]
+        assert said == ([] if judged in docs else [f"mine: {SAID} ({judged!a}: {found!a})"])
+
+
+SAID = "1 judged document is missed by ids alone, which differ in case, composed letters or no-break spaces"
+
+
 def test_runs_of_different_depth_are_noted_and_depth_cures_it():
     runs = [run(FULL, "xyg", "deep"), run(FULL, "xy", "flat")]
     scores = evaluate(runs, qrels=QRELS, measures=["GoldRank"])

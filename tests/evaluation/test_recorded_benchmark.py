@@ -2,16 +2,20 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.datasets import ir_datasets_adapter
+from toolkit.datasets.recorded_topics import recorded_topics
 from toolkit.diff import main as diff_main
 from toolkit.diff import parser as diff_parser
 from toolkit.evaluate import main, parser
 from toolkit.evaluation import evaluate
 from toolkit.files.formats import read_run, write_run
-from toolkit.files.provenance import file_digest, read_record, write_record
+from toolkit.files.provenance import Recorded, file_digest, read_record, write_record
 from toolkit.report import main as report_main
 from toolkit.report import parser as report_parser
 from toolkit.shell import guard
@@ -90,3 +94,20 @@ def test_report_and_diff_know_it_too(bm25, capsys):
     assert "R@100" in judged
     assert guard(diff_parser, diff_main, [bm25, rounded, "--rankings"]) == 1
     assert NOTE not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["beir/scifact/test", "antique/test"])
+def test_a_collection_that_only_a_record_names_is_not_downloaded(bm25, monkeypatch, tmp_path, name):
+    asked = []
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "irds"))
+    monkeypatch.setattr("ir_datasets.util.home_path", lambda: tmp_path / "irds")
+    monkeypatch.setattr(ir_datasets_adapter, "session", lambda: SimpleNamespace(get=lambda *given, **_: asked.append(given)))
+    write_run(Run.from_dict({"q": {"d": 1.0}}), "theirs.trec")
+    topics = {"name": name, "sha256": "0" * 64}
+    write_record("theirs.trec", {"data": {"topics": topics, "run": {"sha256": file_digest(Path("theirs.trec"))}}})
+    for call in (lambda: evaluate("theirs.trec"), lambda: recorded_topics(Recorded("theirs.trec", None))):
+        with pytest.raises(ToolkitError) as caught:
+            call()
+        assert caught.value.status == 2
+        assert name in caught.value.message
+    assert asked == []

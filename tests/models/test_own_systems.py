@@ -137,6 +137,57 @@ def test_what_its_code_raises_is_one_line_with_its_place(module, tmp_path):
         load_own(choose_system(f"python:{module}_2:load"))
 
 
+HOSTILE = """
+import os, sys
+
+print("imported")
+os.chdir("/")
+
+
+class Leaves:
+    def score(self, pairs):
+        sys.exit(0)
+
+
+class Prints:
+    def __init__(self):
+        print("made")
+
+    def score(self, pairs):
+        print("scored")
+        os.chdir("/")
+        return [1.0] * len(pairs)
+
+
+def exits():
+    sys.exit(0)
+"""
+
+
+@pytest.mark.parametrize(("factory", "what"), [("Leaves", "score"), ("exits", "exits()")])
+def test_an_object_that_ends_the_process_ends_the_command_with_an_error(module, tmp_path, factory, what):
+    (tmp_path / f"{module}.py").write_text(HOSTILE, encoding="utf-8")
+    (tmp_path / "run.trec").write_text("audience-001-1-ori Q0 audience-021 1 2.5 t\n")
+    kind = [] if factory == "Leaves" else ["--kind", "cross-encoder"]
+    done = tandem("rerank", "--run", "run.trec", "--topics", "infosearch-mini", "--system", f"python:{module}:{factory}", *kind,
+                  "--output", "out.trec")  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{what} raised SystemExit: 0 ({module}.py, line " in done.stderr
+    assert not (tmp_path / "out.trec").exists()
+
+
+def test_what_an_object_prints_and_where_it_goes_changes_nothing_of_a_run(module, tmp_path):
+    (tmp_path / f"{module}.py").write_text(HOSTILE, encoding="utf-8")
+    (tmp_path / "run.trec").write_text("audience-001-1-ori Q0 audience-021 1 2.5 t\n")
+    rerank = ("rerank", "--run", "run.trec", "--topics", "infosearch-mini", "--system", f"python:{module}:Prints", "--output")
+    done = tandem(*rerank, "-")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["audience-001-1-ori Q0 audience-021 1 1 Prints"] or done.stdout.count("\n") == 1
+    assert all(f"{word}\n" in done.stderr for word in ("imported", "made", "scored"))
+    assert tandem(*rerank, "out.trec").returncode == 0
+    assert (tmp_path / "out.trec").exists()
+
+
 def test_an_object_without_the_method_says_what_it_has(module):
     with pytest.raises(ToolkitError, match=r"has no encode\(texts, kind\), which kind dense needs") as refused:
         load_own(choose_system(f"python:{module}:Chat"))

@@ -73,6 +73,13 @@ class BuildFolder:
             states.append(state)
         return states
 
+    def check_left(self, last: str | None = None) -> None:
+        """ToolkitError where the steps have left no item, and none waits for people."""
+        records = [state.record for state in self.states(last) if state.record]
+        if records and not records[-1].left and not any(record.waiting for record in records):
+            hint = f"`tandem build status {self.path}` says which step rejected them, and why"
+            raise ToolkitError("no item is left: all were rejected", hint, status=1)
+
     def benchmark(self, to: str | Path) -> Path:
         """Write the benchmark that the steps make into a folder; its path. ToolkitError where a step is not up to date."""
         from toolkit.construction.documents.built_benchmark import written

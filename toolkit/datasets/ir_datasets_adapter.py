@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -29,11 +30,36 @@ def open_ir_dataset(name: str) -> IrDataset | None:
     import ir_datasets
 
     # what its downloads are made with: through our sessions, without passwords of a netrc
-    ir_datasets.lazy_libs.requests = lambda: SimpleNamespace(get=session().get, exceptions=requests.exceptions)
+    ir_datasets.lazy_libs.requests = lambda: SimpleNamespace(get=_get, exceptions=requests.exceptions)
     try:
         return IrDataset(name, ir_datasets.load(name))
     except KeyError:
         return None
+
+
+_fetching = {"allowed": True}
+
+
+class _NotAskedFor(BaseException):
+    """Of a download; no Exception, which ir_datasets would warn of."""
+
+
+def _get(**request: Any) -> Any:
+    if not _fetching["allowed"]:
+        raise _NotAskedFor
+    return session().get(**request)
+
+
+@contextmanager
+def at_hand(name: str, hint: str) -> Iterator[None]:
+    """Within it nothing is downloaded: ToolkitError where ir_datasets would. For what data names, and no user has asked for."""
+    _fetching["allowed"] = False
+    try:
+        yield
+    except _NotAskedFor:
+        raise ToolkitError(f"{name} of ir_datasets is not on this machine, and only a record names it", hint) from None
+    finally:
+        _fetching["allowed"] = True
 
 
 class IrDataset:

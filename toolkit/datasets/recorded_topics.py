@@ -5,6 +5,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.datasets.benchmark import load
+from toolkit.datasets.ir_datasets_adapter import at_hand
 from toolkit.datasets.names import TopicSet, find, open_collection, resolve_topics
 from toolkit.datasets.own import is_benchmark_folder
 from toolkit.files.provenance import Recorded, part, topics_digest
@@ -22,7 +23,8 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
     if "name" not in known:
         raise ToolkitError(f"no record says which topics {source} was made with", HINT)
     try:
-        topics = resolve_topics(references(known))
+        with at_hand(known["name"], HINT):
+            topics = resolve_topics(references(known))
     except ToolkitError as error:
         message = f"{source} was made with topics {known['name']}, which are not found by that name"
         raise ToolkitError(message, HINT) from error
@@ -64,5 +66,7 @@ def recorded_benchmark(sources: Sequence[str]) -> str:
         differing = ", ".join(f"{source} of {name}" for source, name in named.items())
         raise ToolkitError(f"the runs are of several benchmarks: {differing}", NAME_IT)
     if not selections[0]:
-        open_collection(names[0])  # a file of topics is no benchmark
+        collection = open_collection(names[0])  # a file of topics is no benchmark
+        with at_hand(names[0], f"--benchmark {names[0]}"):
+            collection.topics(), collection.qrels()
     return names[0]

@@ -164,6 +164,7 @@ def test_an_index_without_judgments_is_said(place):
         (["--topics", "topics.tsv", "--index", "msmarco-v1-pasage"], "error: no index 'msmarco-v1-pasage'"),
         (["--topics", "no-topics.tsv", "--index", "fruit"], "error: no topics 'no-topics.tsv'"),
         (["--topics", "topics.tsv", "--index", "fruit", "--k1", "-1"], "error: k1 is -1.0"),
+        (["--topics", "topics.tsv", "--index", "fruit", "--k1", "1e39"], "error: k1 is 1e+39"),
         (["--topics", "topics.tsv", "--index", "fruit", "--hits", "0"], "error: hits is 0"),
         (["--topics", "topics.tsv", "--index", "fruit", "--language", "ru"], "error: index fruit was made for language en"),
         (["--topics", "topics.tsv", "--index", "fruit", "--system", "bm52"], "error: no system 'bm52'"),

@@ -1,5 +1,7 @@
 """What must be known before a number is trusted: its denominators, what the measures note, and runs that differ in depth."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,8 +10,11 @@ import numpy as np
 from toolkit import metrics as tandem
 from toolkit import registry
 from toolkit.core.notes import MISLEADS, ROUTINE, Note, weighed, weight_of
+from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import SIGNIFICANT
+from toolkit.core.system.lazy_names import compute, pyarrow
+from toolkit.core.tables.columns import to_arrow
 from toolkit.evaluation.scores.core_queries import core_queries
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.evaluation.scores.subtopics import unlined_note
@@ -50,6 +55,7 @@ def run_notes(
         if np.all(run.documents.find(qrels.doc_ids) < 0):
             unjudged = "no document of the run is judged: was it made over another corpus? compare such runs with diff"
             lines.append(Note(unjudged, MISLEADS))
+        lines += weighed(_near_ids(run, qrels), MISLEADS)
         notes += [Note(f"{run.tag}: {line}", weight_of(line)) for line in lines]
     return [*notes, *weighed(_depths(runs), MISLEADS), *_experimental(measures)]
 
@@ -98,6 +104,34 @@ def _moves(run: Run, judgments: Judgments) -> dict[str, Estimate]:
         for name, each in values.items():
             sums.setdefault(name, []).append(Cores.of(np.where(here, each, np.nan), cores))
     return {name: estimate(groups) for name, groups in sums.items()}
+
+
+def _near_ids(run: Run, qrels: Qrels) -> list[str]:
+    """A line where ids of judged documents are not in the run, and others are that read alike.
+
+    Only queries are looked at of which no judged document was found, or one was not whose id is more than ASCII.
+    """
+    missed = np.setdiff1d(np.arange(len(qrels.doc_ids)), run.documents.find(qrels.doc_ids))
+    theirs, of_missed = qrels.doc_ids.take(to_arrow(missed)), np.isin(qrels.docs, missed)
+    odd = missed[[not doc_id.isascii() for doc_id in theirs.to_pylist()]]
+    codes = {*qrels.queries} - {*qrels.queries[~of_missed]} | {*qrels.queries[np.isin(qrels.docs, odd)]}
+    names = {qrels.query_ids[code] for code in codes}
+    asked = [code for code, query_id in enumerate(run.query_ids) if query_id in names]
+    if not asked:
+        return []
+    ours = run.documents.texts(np.flatnonzero(np.isin(run.queries, asked)))
+    places = compute.index_in(_written_alike(theirs), _written_alike(ours)).to_pylist()
+    alike = [
+        (doc_id, ours[place].as_py()) for doc_id, place in zip(theirs.to_pylist(), places, strict=True) if place is not None
+    ]
+    documents = "1 judged document is" if len(alike) == 1 else f"{len(alike):,} judged documents are"
+    said = f"{documents} missed by ids alone, which differ in case, composed letters or no-break spaces"
+    return [f"{said} ({alike[0][0]!a}: {alike[0][1]!a})"] if alike else []
+
+
+def _written_alike(ids: pyarrow.StringArray) -> pyarrow.StringArray:
+    composed = compute.utf8_lower(compute.utf8_normalize(ids, "NFC"))
+    return compute.replace_substring_regex(composed, "[\u00a0\u2007\u202f]", "")
 
 
 def _experimental(measures: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ from toolkit.core.system.yaml_json import Malformed, decode_json
 
 BATCH = 4096  # documents
 BLOCK = 1 << 18  # bytes of JSON lines
+LONGEST = 32_766  # bytes of an id, as of any of Lucene's terms
 PEEK = 1024  # bytes in which a file shows its form
 ID_COLUMNS = ("id", "_id", "doc_id", "docid", "docno", "pid")
 QUESTION_COLUMNS = ("query_id", "question_id")
@@ -142,7 +143,7 @@ def ready_ids(block: bytes) -> list[str]:
     except pyarrow.ArrowInvalid:
         return []
     ids, contents = table["id"].combine_chunks(), table["contents"].combine_chunks()
-    if ids.null_count or contents.null_count:
+    if ids.null_count or contents.null_count or (compute.max(compute.binary_length(ids)).as_py() or 0) > LONGEST:
         return []
     usable = compute.match_substring_regex(ids, r"^[^\s\x00-\x20\x7f-\xa0]+$")
     filled = compute.match_substring_regex(contents, r"[^\x00-\x20]")
@@ -269,4 +270,6 @@ def _entry(line: int, doc: Doc, question: str = "", page: bool = False) -> Entry
             "".join((*doc, question)).encode()
         except UnicodeEncodeError as error:
             raise _Broken("not UTF-8 text") from error
+    if (size := len(doc.doc_id.encode(errors="replace"))) > LONGEST:
+        raise _Broken(f"the id {doc.doc_id[:20]}... has {size:,} bytes: an index takes {LONGEST:,}")
     return Entry(line, doc, "", question, page)

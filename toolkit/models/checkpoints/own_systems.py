@@ -8,7 +8,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stdout
 from functools import cached_property
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -219,12 +219,16 @@ def _import(source: Source, name: str) -> Any:
 
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
-    """What a user's own code raises, as one ToolkitError that says where; the traceback is there with --debug."""
+    """What a user's own code raises, as one ToolkitError that says where; the traceback is there with --debug.
+
+    It cannot end the command, print among a command's results, or have its files written in another folder.
+    """
     try:
-        yield
+        with redirect_stdout(sys.stderr), chdir("."):
+            yield
     except ToolkitError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         *ours, _, last = traceback.extract_tb(error.__traceback__)  # the first two are this one and its caller
         where = f" ({Path(last.filename).name}, line {last.lineno})" if ours else ""
         said = " ".join(f"{type(error).__name__}: {error}".split())[:300]

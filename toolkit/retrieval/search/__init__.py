@@ -10,6 +10,7 @@ from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.runs import Run
 from toolkit.core.system.progress import say
 from toolkit.core.topics import Topic, topics_by_id
+from toolkit.files.runs.problems import FLOAT32_MAX
 
 if TYPE_CHECKING:
     from toolkit.models.lucene.anserini import Searcher
@@ -55,8 +56,8 @@ def say_unanswered(index: Path, topics: Sequence[Topic], run: Run) -> None:
 
 def check_parameters(k1: float, b: float, hits: int, threads: int) -> None:
     """Raise ToolkitError for parameters without meaning."""
-    if not k1 >= 0:
-        raise ToolkitError(f"k1 is {k1}", "k1 is a number from 0 on; 0.9 is Anserini's")
+    if not 0 <= k1 <= FLOAT32_MAX:  # what Lucene computes with
+        raise ToolkitError(f"k1 is {k1}", f"k1 is a number from 0 to {FLOAT32_MAX:.1e}; 0.9 is Anserini's")
     if not 0 <= b <= 1:
         raise ToolkitError(f"b is {b}", "b is a number from 0 to 1; 0.4 is Anserini's")
     check_counts(hits=hits, threads=threads)
