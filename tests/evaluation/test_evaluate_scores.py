@@ -219,10 +219,10 @@ def test_ids_that_differ_in_case_composition_or_no_break_spaces_are_noted(judged
     for docs in ({found: 2.0, "y": 1.0}, {found: 2.0, judged: 1.0}):
         notes = evaluate(Run.from_dict({"q": docs, "p": {"x": 1.0}}, tag="mine"), qrels=qrels, measures=["RR@10"]).notes
         said = [note for note in notes if "case, composed letters or no-break spaces" in note]
-        assert said == ([] if judged in docs else [f"mine: {SAID} ({judged!a}: {found!a})"])
+        assert said == ([] if judged in docs else [f"mine: {SAID} ({judged!a} and {found!a})"])
 
 
-SAID = "1 judged document is missed by ids alone, which differ in case, composed letters or no-break spaces"
+SAID = "1 ids of judged documents are in the run but for case, composed letters or no-break spaces"
 
 
 def test_runs_of_different_depth_are_noted_and_depth_cures_it():

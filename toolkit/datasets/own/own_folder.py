@@ -230,13 +230,9 @@ class OwnFolder:
         for part, mode in itertools.product(group_names(self.spec), ("", *self.modes)):
             group, known = meant.setdefault(part_name(part, mode), (part, mode))
             if known != mode:
-                one, other = (" in ".join(filter(None, words)) for words in (_words(group, known), _words(part, mode)))
+                one, other = (f"group {its or 'any'} in mode {of or 'any'}" for its, of in ((group, known), (part, mode)))
                 what = f"{part_name(self.spec.name, part, mode)} is {one}, and {other}"
                 self.remarks.problem(self.path / FILE, self._line("groups", part), what, "rename one of the two")
-
-
-def _words(group: str, mode: str) -> tuple[str, str]:
-    return group and f"group {group}", mode and f"mode {mode}"
 
 
 def open_folder(path: str | Path) -> OwnFolder:

@@ -61,13 +61,12 @@ def run_notes(
 
 
 def rank_notes(runs: Sequence[Run]) -> list[Note]:
-    """A line for each file of a TREC run whose ranks contradict the scores in every query (R102): distances, perhaps."""
+    """A line for each file of a run whose ranks contradict the scores in every query (R102): distances, perhaps."""
     from toolkit.files.runs.lint import always_contradicted
 
-    files = {run.source: run.source.split(", ") for run in runs if run.source}
-    there = {name: Path(name) for names in files.values() for name in names if Path(name).is_file()}
+    names = dict.fromkeys(name for run in runs for name in run.source.split(", ") if Path(name).is_file())
     said = "ranks contradict scores in every query, and scores alone count: is a lower score the better one there?"
-    return [Note(f"{name}: {said}", MISLEADS) for name, path in there.items() if always_contradicted(path)]
+    return [Note(f"{name}: {said}", MISLEADS) for name in names if always_contradicted(name)]
 
 
 def falling_notes(runs: Sequence[Run], judgments: Judgments, measures: Sequence[str]) -> list[Note]:
@@ -107,26 +106,19 @@ def _moves(run: Run, judgments: Judgments) -> dict[str, Estimate]:
 
 
 def _near_ids(run: Run, qrels: Qrels) -> list[str]:
-    """A line where ids of judged documents are not in the run, and others are that read alike.
-
-    Only queries are looked at of which no judged document was found, or one was not whose id is more than ASCII.
+    """A line where judged documents are not in the run, and ids are that read alike: in lists of queries of which no judged
+    document was found, or one was not whose id is more than ASCII.
     """
     missed = np.setdiff1d(np.arange(len(qrels.doc_ids)), run.documents.find(qrels.doc_ids))
     theirs, of_missed = qrels.doc_ids.take(to_arrow(missed)), np.isin(qrels.docs, missed)
-    odd = missed[[not doc_id.isascii() for doc_id in theirs.to_pylist()]]
-    codes = {*qrels.queries} - {*qrels.queries[~of_missed]} | {*qrels.queries[np.isin(qrels.docs, odd)]}
-    names = {qrels.query_ids[code] for code in codes}
-    asked = [code for code, query_id in enumerate(run.query_ids) if query_id in names]
-    if not asked:
-        return []
-    ours = run.documents.texts(np.flatnonzero(np.isin(run.queries, asked)))
-    places = compute.index_in(_written_alike(theirs), _written_alike(ours)).to_pylist()
-    alike = [
-        (doc_id, ours[place].as_py()) for doc_id, place in zip(theirs.to_pylist(), places, strict=True) if place is not None
-    ]
-    documents = "1 judged document is" if len(alike) == 1 else f"{len(alike):,} judged documents are"
-    said = f"{documents} missed by ids alone, which differ in case, composed letters or no-break spaces"
-    return [f"{said} ({alike[0][0]!a}: {alike[0][1]!a})"] if alike else []
+    odd = np.isin(qrels.docs, missed[[not doc_id.isascii() for doc_id in theirs.to_pylist()]])
+    codes = {*qrels.queries} - {*qrels.queries[~of_missed]} | {*qrels.queries[odd]}
+    ours = run.select([qrels.query_ids[code] for code in codes]).doc_ids
+    places = compute.index_in(_written_alike(theirs), _written_alike(ours))
+    pairs = zip(theirs.to_pylist(), places.to_pylist(), strict=True)
+    alike = [f"{one!a} and {ours[place].as_py()!a}" for one, place in pairs if place is not None]
+    said = "ids of judged documents are in the run but for case, composed letters or no-break spaces"
+    return [f"{len(alike):,} {said} ({alike[0]})"] if alike else []
 
 
 def _written_alike(ids: pyarrow.StringArray) -> pyarrow.StringArray:

@@ -155,20 +155,13 @@ def lint_run_bytes(data: bytes) -> list[Problem]:
     return by_line(order_warnings(run.queries, run.scores, ranks, range(1, len(run) + 1)))
 
 
-def always_contradicted(path: Path) -> bool:
-    """Whether the ranks of a TREC run contradict its scores in every query (R102). Only where they do in the first query, whose
-    lines stand together, is more of the file read than its beginning.
-    """
+def always_contradicted(path: str | Path) -> bool:
+    """Whether ranks contradict scores in every query of a TREC run; only its beginning is read where the first has no such."""
     with open_input(path) as file:
-        lines = list(first_lines(file.read(BEGINNING) + file.readline()))
+        lines = list(first_lines(file.read(BEGINNING) + file.readline(BEGINNING)))
     of_first = itertools.takewhile(lambda line: line.split(None, 1)[0] == lines[0].split(None, 1)[0], lines)
-    if not _contradicted(lint_run_bytes(b"\n".join(of_first))):
-        return False
-    return _contradicted(lint_run(path))
-
-
-def _contradicted(problems: Sequence[Problem]) -> bool:
-    return any(problem.code == "R102" and EVERY.search(problem.message) for problem in problems)
+    looks = (lambda: lint_run_bytes(b"\n".join(of_first)), lambda: lint_run(path))
+    return all(any(problem.code == "R102" and EVERY.search(problem.message) for problem in look()) for look in looks)
 
 
 def lint_qrels(path: str | Path) -> list[Problem]:

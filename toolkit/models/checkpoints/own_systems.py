@@ -219,12 +219,9 @@ def _import(source: Source, name: str) -> Any:
 
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
-    """What a user's own code raises, as one ToolkitError that says where; the traceback is there with --debug.
-
-    It cannot end the command, print among a command's results, or have its files written in another folder.
-    """
+    """What a user's own code raises, as one ToolkitError that says where; the traceback is there with --debug."""
     try:
-        with redirect_stdout(sys.stderr), chdir("."):
+        with redirect_stdout(sys.stderr), chdir("."):  # what it prints is no result, and where it goes we stay
             yield
     except ToolkitError:
         raise
