@@ -232,6 +232,22 @@ def test_what_a_failed_conversion_wrote_goes_away(bert, tmp_path):
     assert sorted(folder.iterdir()) == before
 
 
+def test_a_pickle_of_some_kilobytes_that_would_be_gigabytes_leaves_nothing_in_the_home(home, bert, tmp_path):
+    import torch
+
+    folder = pickled_copy(bert, tmp_path / "pickled")
+    weights = torch.load(folder / "pytorch_model.bin", weights_only=True)
+    one = torch.zeros(1)
+    views = {f"more.{number}": one.expand(400_000_000) for number in range(4)}  # 6.4 GB
+    torch.save({name: one.expand(value.shape) for name, value in weights.items()} | views, folder / "pytorch_model.bin")
+    assert (folder / "pytorch_model.bin").stat().st_size < 30_000
+    with pytest.raises(ToolkitError, match="its tensors would have 6,4") as caught:
+        locate(tiny.tiny_spec(folder))
+    assert caught.value.status == 2
+    assert "safetensors" in caught.value.hint
+    assert not [path for path in (home / "converted").rglob("*") if path.is_file()]
+
+
 def test_checking_converts_nothing(home, bert, tmp_path):
     check_usable(tiny.tiny_spec(pickled_copy(bert, tmp_path / "pickled")))
     assert not (home / "converted").exists()
