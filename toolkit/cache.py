@@ -127,7 +127,7 @@ def verify_all(args: argparse.Namespace) -> int:
     left = list(problems())
     if left:
         write_tables(Table((Column("name", label=True), Column("problem", prose=True)), left), args, heads=False)
-    note(f"{len(left)} problems")
+    note(f"{len(left)} problems; indexes are compared by `tandem index verify DIR`")
     return int(bool(left))
 
 

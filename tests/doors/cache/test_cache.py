@@ -74,6 +74,11 @@ def test_unfinished_and_changed_entries_are_found(filled):
     )
 
 
+def test_indexes_are_not_said_to_be_sound(filled):
+    (filled / "indexes" / "changed").mkdir(parents=True, exist_ok=True)
+    assert run("verify").stderr.endswith(" problems; indexes are compared by `tandem index verify DIR`\n")
+
+
 def test_own_indexes_and_checkpoints_stand_for_themselves_and_registered_runs_are_no_cache(home):
     for place in ("indexes/own/mini.a", "indexes/own/mini.b", "models/org--one/abc", "models/org--one/def", "baselines"):
         (home / place).mkdir(parents=True)

@@ -147,9 +147,7 @@ def read_pickled(path: Path) -> dict[str, torch.Tensor]:
     if not plain or not loaded:
         raise ToolkitError(f"{path} holds no mapping of names to tensors", "is it a checkpoint of a training?")
     if (whole := sum(value.numel() * value.element_size() for value in loaded.values())) > TIED * size:
-        raise ToolkitError(
-            f"{path} has {size:,} bytes, and its tensors would have {whole:,}", "is it a checkpoint? save it as safetensors"
-        )
+        raise ToolkitError(f"{path} has {size:,} bytes, and its tensors would have {whole:,}", "save it as safetensors")
     return {str(name): value for name, value in loaded.items()}
 
 
