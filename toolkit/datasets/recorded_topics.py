@@ -43,15 +43,15 @@ def references(known: Mapping[str, Any]) -> list[str]:
     return [f"{folder}/{part}" if part else folder for part in parts]
 
 
-def recorded_benchmark(sources: Sequence[str]) -> str:
-    """The benchmark, or the part of one, that the records of run files name, alike for all; runs of each mode are of all modes.
+def recorded_benchmark(runs: Sequence[Recorded]) -> str:
+    """The benchmark, or the part of one, that the records of runs name, alike for all; runs of each mode are of all modes.
 
     Raises ToolkitError where a run has no record that names one, and where they differ.
     """
-    records = {source: part(Recorded(source, None).record, "data", "topics") for source in sources}
+    records = {run.source or "the run": part(run.record, "data", "topics") for run in runs}
     named = {source: known.get("name", "") for source, known in records.items()}
     if not named:
-        raise ToolkitError("the runs are no files", NAME_IT)
+        raise ToolkitError("the runs are no files, and have no record", NAME_IT)
     if unnamed := [source for source, name in named.items() if not name]:
         raise ToolkitError(f"no record says which benchmark {unnamed[0]} is of", NAME_IT)
     names = list(dict.fromkeys(name for known in records.values() for name in references(known)))
