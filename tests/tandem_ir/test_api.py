@@ -146,6 +146,11 @@ def test_what_was_made_or_read_with_a_record_knows_its_benchmark(tmp_path):
     wanted = tandem.evaluate(made, benchmark=part)["WISE@20"]
     assert tandem.evaluate(made)["WISE@20"] == tandem.evaluate(read)["WISE@20"] == wanted
     assert tandem.gate(made, read).verdict == "pass"
+    other = tandem.search("infosearch-mini-length", hits=10)
+    with pytest.raises(
+        tandem.ToolkitError, match="a run in memory of infosearch-mini-language, a run in memory of infosearch-mini-len"
+    ):
+        tandem.evaluate(made, other)
     with pytest.raises(tandem.ToolkitError, match="the runs are no files, and have no record") as error:
         tandem.evaluate({"q": {"d": 1.0}})
     assert str(error.value).splitlines()[1].startswith("hint:")
