@@ -9,10 +9,11 @@ Searches a benchmark in all its modes (as it is, instructed, reversed), scores h
     print(scores["WISE@20"])
 
 Calls are the commands of the same name, with the same options: `search`, `rerank`, `fuse`, `diversify`, `expand`, `judge`,
-`index`, `encode` make something; `evaluate`, `diff`, `gate`, `report` say what it is worth, `measures` what a measure is,
-`report_site` publishes it; `experiment` does all of it for several systems; `Build` makes a benchmark of your own documents;
-`load`, `read_run`, `read_qrels`, `read_topics` read. `measure_card` is what is known of one measure; `measure_axioms`,
-`measure_references`, `measure_sensitivity` and `measure_discrimination` say what its numbers can be trusted with.
+`index`, `encode` make something; `evaluate`, `diff`, `gate`, `report` say what it is worth, `plot` draws it (`plots` has the
+figures), `measures` what a measure is, `report_site` publishes it; `experiment` does all of it for several systems; `Build`
+makes a benchmark of your own documents; `load`, `read_run`, `read_qrels`, `read_topics` read. `measure_card` is what is known
+of one measure; `measure_axioms`, `measure_references`, `measure_sensitivity` and `measure_discrimination` say what its numbers
+can be trusted with.
 Steps (`Retrieve`, `Rerank`, `Fuse`, ...) compose, and take topics as a name, a file, a DataFrame or a list:
 
     steps = tandem.Retrieve("bm25") >> tandem.Rerank("bge-reranker-v2-m3", depth=50)
@@ -44,6 +45,8 @@ from tandem_ir.evaluation import (
     measure_references,
     measure_sensitivity,
     measures,
+    plot,
+    plots,
     published_prompts,
     report,
     report_site,
@@ -124,6 +127,8 @@ __all__ = [
     "measure_references",
     "measure_sensitivity",
     "measures",
+    "plot",
+    "plots",
     "published_prompts",
     "read_qrels",
     "read_run",

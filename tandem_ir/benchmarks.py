@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,11 +65,13 @@ def read_run(path: str | Path, form: str = "") -> Run:
 
     form  which one it is, for a file that fits two
 
-    Raises ToolkitError with what is wrong with the file.
+    It keeps the record beside it, so that calls know its benchmark. Raises ToolkitError with what is wrong with the file.
     """
     from toolkit.files.formats import read_run
+    from toolkit.files.provenance import read_recorded
 
-    return read_run(path, form)
+    recorded = read_recorded(path, lambda file: read_run(file, form))
+    return replace(recorded.content, record=recorded.record)
 
 
 def read_qrels(path: str | Path) -> Qrels:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolkit.core.system.lazy_names import pandas
 
 if TYPE_CHECKING:
+    import altair
+
     from toolkit.core.tables.aligned_table import Table
-    from toolkit.evaluation.decisions.decision import Gate
+    from toolkit.evaluation.decisions.gate_output import Gate
+    from toolkit.reporting.diff.diff_output import Differences
+    from toolkit.reporting.report.make_report import ReportText
     from toolkit.reporting.site.site_folder import Written
     from toolkit.studies.cite import Citations
     from toolkit.studies.experiment import Results
@@ -37,26 +41,39 @@ def cite(
 
 
 def diff(
-    runs: Sequence[Any] | Mapping[str, Any], *, benchmark: str | None = None, qrels: Any = None, **how: Any
-) -> pandas.DataFrame:
-    """Compare each run with the first: one row a number, with its test, interval and effect size.
+    *runs: Any,
+    benchmark: str | None = None,
+    qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
+    measures: str | Sequence[str] | None = None,
+    depth: int | None = None,
+    ids: Literal["tandem", "published"] = "tandem",
+    unjudged: Literal["refuse", "negative"] = "refuse",
+    missing: Literal["worst", "skip", "error"] = "worst",
+    test: Literal["t", "randomisation", "wilcoxon"] = "t",
+    samples: int = 10_000,
+    seed: int = 0,
+    primary: Sequence[str] = (),
+) -> Differences:
+    """Compare each run with the first: a row for each number, with its test, interval and effect size.
 
-    runs  a list, or `{name: run}`
-    how   `measures`, `modes`, `depth`, `ids`, `unjudged`, `missing`, and how differences are tested: `test` (`t`,
-          `randomisation`, `wilcoxon`), `primary`, of randomisation `samples` and `seed`
+    runs     two or more, one by one, in a list, or as `{name: run}`
+    test     how differences are tested; `samples` and `seed` are of randomisation
+    primary  the numbers that are marked, as MEASURE or MEASURE-MODE; the others are as for `evaluate`
 
-    Columns: first, second, group, mode, measure, a, b, difference, relative, queries, core_queries, low, high, p, holm, effect,
-    state, up, down, same. Empty where neither a benchmark nor qrels are given, and of runs that are identical. Raises
-    ToolkitError.
+    What is returned prints as the command does; `to_frame()` has the columns first, second, group, mode, measure, a, b,
+    difference, relative, queries, core_queries, low, high, p, holm, effect, state, up, down, same, and no row where neither
+    benchmark nor qrels are known, and of runs that are identical. Raises ToolkitError.
     """
     from toolkit.evaluation.comparison.comparison import Testing
+    from toolkit.evaluation.scores.run_inputs import given_together
     from toolkit.reporting.diff.compare_runs import diff as compared
-    from toolkit.reporting.diff.diff_output import CHANGES, change_records
+    from toolkit.reporting.diff.diff_output import Differences
 
-    named = {name: how.pop(name) for name in ("test", "samples", "seed") if name in how}
-    testing = Testing(**named, primary=tuple(how.pop("primary", ())))
-    pairs = compared(runs, benchmark=benchmark, qrels=qrels, testing=testing, **how)
-    return pandas.DataFrame(change_records(pairs), columns=list(CHANGES))
+    testing = Testing(test, samples, seed, tuple(primary))
+    judging = {"benchmark": benchmark, "qrels": qrels, "modes": modes, "depth": depth, "ids": ids, "unjudged": unjudged}
+    pairs = compared(given_together(runs), measures=measures, missing=missing, testing=testing, **judging)
+    return Differences(tuple(pairs))
 
 
 def experiment(
@@ -88,11 +105,26 @@ def experiment(
     return Experiment(names, benchmarks, output=output, rerank=rerank, **how).make(**made_by)
 
 
-def gate(baseline: Any, run: Any, *, benchmark: str | None = None, qrels: Any = None, **how: Any) -> Gate:
+def gate(
+    baseline: Any,
+    run: Any,
+    *,
+    benchmark: str | None = None,
+    qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
+    measures: Sequence[str] | None = None,
+    min_effect: float | Mapping[str, float] | None = None,
+    primary: Sequence[str] = (),
+    groups: bool = False,
+    depth: int | None = None,
+    ids: Literal["tandem", "published"] = "tandem",
+    unjudged: Literal["refuse", "negative"] = "refuse",
+    missing: Literal["worst", "skip", "error"] = "worst",
+) -> Gate:
     """Is a run worse than a baseline by more than the smallest difference that matters?
 
-    how  `measures`, `primary` (the numbers that decide: `["WISE@20", "nDCG@10-ins"]`), `groups` (whether every group decides),
-         `min_effect` (0.02, or by measure: `{"": 0.02, "WISE@20": 0.05}`), `modes`, `depth`, `ids`, `unjudged`, `missing`
+    primary     the numbers that decide: `["WISE@20", "nDCG@10-ins"]`; with `groups` in every group, too
+    min_effect  0.02, or by measure: `{"": 0.02, "WISE@20": 0.05}`; the others are as for `evaluate`
 
     `verdict` of what is returned is `pass`, `warn` (undecided) or `fail`, `passed(strict=True)` whether nothing is undecided,
     `to_frame()` has a row for each group, measure and mode, `notes` what must be known. Raises ToolkitError, also where corpus
@@ -100,58 +132,105 @@ def gate(baseline: Any, run: Any, *, benchmark: str | None = None, qrels: Any = 
     """
     from toolkit.evaluation.decisions.decision import gate as compared
 
-    return compared(baseline, run, benchmark=benchmark, qrels=qrels, **how)
+    judging = {"benchmark": benchmark, "qrels": qrels, "modes": modes, "ids": ids, "unjudged": unjudged, "missing": missing}
+    deciding = {"measures": measures, "min_effect": min_effect, "primary": primary, "groups": groups, "depth": depth}
+    return compared(baseline, run, **judging, **deciding)
+
+
+def plot(
+    name: str,
+    runs: Any,
+    benchmark: str | None = None,
+    *,
+    baseline: str | None = None,
+    qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
+    measures: str | Sequence[str] | None = None,
+    depth: int | None = None,
+    x: Literal["parameters", "seconds", "tokens", "memory"] = "parameters",
+) -> altair.TopLevelMixin:
+    """A figure of `report`, as an Altair chart, which a notebook shows and `save("x.pdf")` writes.
+
+    name      one of `plots()`
+    baseline  the run that others are compared with; x  what cost is drawn by; the others are as for `evaluate`
+
+    Raises ToolkitError for a figure that there is not, and for one that has nothing to draw of these runs.
+    """
+    from toolkit.reporting.figures.drawing import chart
+    from toolkit.reporting.report.collect import collect
+
+    judging = {"qrels": qrels, "modes": modes, "measures": measures, "depth": depth}
+    [model] = collect(runs, [benchmark] if benchmark else [], baseline=baseline, x=x, radar=True, **judging)
+    return chart(name, model)
+
+
+def plots() -> pandas.DataFrame:
+    """The figures of `plot`, one a row: name, title, caption."""
+    from toolkit.reporting.figures import PLOTS
+
+    return pandas.DataFrame([(each.name, each.title, each.caption) for each in PLOTS], columns=["name", "title", "caption"])
 
 
 def report(
-    runs: Sequence[Any] | Mapping[str, Any],
+    runs: Any,
     benchmark: str | Sequence[str] = (),
     *,
-    format: str = "html",
+    format: Literal["html", "latex", "markdown", "csv"] = "html",
     output: str | Path | None = None,
     index: str | None = None,
     docs: str | None = None,
-    missing: str = "worst",
     published: bool = False,
     claims: bool = False,
     percent: bool = False,
     decimals: int | None = None,
     tables: Sequence[str] = (),
     transpose: bool = False,
-    width: str | None = None,
-    **how: Any,
-) -> str:
+    width: Literal["column", "page"] | None = None,
+    qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
+    measures: str | Sequence[str] | None = None,
+    depth: int | None = None,
+    ids: Literal["tandem", "published"] = "tandem",
+    unjudged: Literal["refuse", "negative"] = "refuse",
+    missing: Literal["worst", "skip", "error"] = "worst",
+    ori_unit: Literal["instruction", "core"] = "instruction",
+    x: Literal["parameters", "seconds", "tokens", "memory"] = "parameters",
+    radar: bool = False,
+    baseline: str | None = None,
+    perspectives: Sequence[Any] = (),
+    stances: str | Path | None = None,
+) -> ReportText:
     """One self-contained HTML page with tables, figures and the queries of runs; or its tables as text.
 
     runs         as for `evaluate`: one, a list, or `{name: run}`
-    format       `html`, `latex`, `markdown`, `csv`
-    output       a file to write it to as well
+    output       a file to write it to as well; `path` of what is returned, which a notebook shows as the page in a frame
     index, docs  where the texts of documents are; the benchmarks' corpora where nothing is named
     published, claims  also what the benchmarks' papers print and claim
     percent, decimals  how fractions are shown: times 100, with so many digits (default: 3, in per cent 1)
     tables, transpose, width  of tables as text, as `tandem report` has them
-    how          `qrels`, `measures`, `modes`, `depth`, `ids`, `unjudged`, `ori_unit`, `x`, `radar`, `baseline`, `perspectives`,
-                 `stances`
+    x, radar     what cost is drawn by, and whether groups are drawn as a radar, too
+    baseline     the run that others are compared with; the others are as for `evaluate`
+    perspectives, stances     of questions with two sides, as `tandem report` has them
 
     Raises ToolkitError.
     """
-    from toolkit.core.system.files import write_text
     from toolkit.core.tables.aligned_table import TableStyle
     from toolkit.reporting.report.collect import collect
+    from toolkit.reporting.report.make_report import ReportText, to_html, to_text
     from toolkit.reporting.report.make_report import report as made_of
-    from toolkit.reporting.report.make_report import to_html, to_text
 
     names = list(map(str, benchmark)) if isinstance(benchmark, list | tuple) else [str(benchmark)]
+    judging = {"qrels": qrels, "modes": modes, "measures": measures, "depth": depth, "ids": ids, "unjudged": unjudged}
+    drawn = {"ori_unit": ori_unit, "x": x, "radar": radar, "baseline": baseline}
+    models = collect(runs, names, missing=missing, perspectives=perspectives, stances=stances, **judging, **drawn)
     style = TableStyle(percent=percent, decimals=decimals)
-    made = made_of(
-        collect(runs, names, missing=missing, **how), missing=missing, published=published, claims=claims, style=style
-    )
+    made = made_of(models, missing=missing, published=published, claims=claims, style=style)
     if format == "html":
-        text = to_html(made, index=index, docs=docs, missing=missing)
+        text = ReportText(to_html(made, index=index, docs=docs, missing=missing))
     else:
-        text = to_text(made, format, tables=tables, transpose=transpose, width=width)
+        text = ReportText(to_text(made, format, tables=tables, transpose=transpose, width=width))
     if output is not None:
-        write_text(output, text)
+        text.save(output)
     return text
 
 

@@ -23,8 +23,8 @@ def tandem_gate() -> Callable[..., Any]:
         __tracebackhide__ = True
         from toolkit.core.errors import ToolkitError
         from toolkit.core.tables.aligned_table import to_text
-        from toolkit.evaluation.decisions.decision import UNDECIDED, gate
-        from toolkit.evaluation.decisions.gate_output import describe, to_table
+        from toolkit.evaluation.decisions.decision import gate
+        from toolkit.evaluation.decisions.gate_output import UNDECIDED, describe, to_table
         from toolkit.metrics.inference import FEW
 
         try:

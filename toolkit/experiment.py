@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from dataclasses import replace
 
 from toolkit.core.specs import ENGINE, SERVED
 from toolkit.judging_options import measure_option, missing_option
@@ -84,11 +83,7 @@ def main(args: argparse.Namespace) -> int:
         return 0
     with resumable():
         results = experiment.make(**{name: getattr(args, name) for name in ENGINE})
-    from toolkit.evaluation.scores.score_table import lay_out
-
-    tables = [replace(lay_out(scores), title=f"{benchmark}\n\n") for benchmark, scores in results.scores.items()]
-    tables += [replace(table, title=f"{name}, by templates\n\n") for name, table in results.templates.items()]
-    write_tables(tables, args, output="-")
+    write_tables(results.tables(), args, output="-")
     if results.report:
         note(f"written: {results.report}")
     return failed(results.failures)

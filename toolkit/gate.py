@@ -15,7 +15,7 @@ from toolkit.printing import write_tables
 from toolkit.shell import guard, refusals
 
 if TYPE_CHECKING:
-    from toolkit.evaluation.decisions.decision import Gate
+    from toolkit.evaluation.decisions.gate_output import Gate
 
 EPILOG = """\
 examples:

@@ -77,12 +77,9 @@ def main(args: argparse.Namespace) -> int:
 
         write_tables([plan_table(reproduction, here=not str(args.engine).startswith("ray:"))], args, output="-")
         return 0
-    from toolkit.studies.reproduce.compared_cells import claims_table, lay_out, prompts_table
-
     with resumable():
         outcome = reproduction.make(**{name: getattr(args, name) for name in ENGINE})
-    tables = [*lay_out(outcome.cells), prompts_table(outcome.cells), claims_table(outcome.claims)]
-    write_tables([table for table in tables if table.rows], args, output="-")
+    write_tables(outcome.tables(), args, output="-")
     note(f"written: {reproduction.output / COMPARISON}, {reproduction.output / PAGE}")
     if args.export:
         packed, digest = pack(reproduction.output, args.paper, Path(args.export))

@@ -78,7 +78,8 @@ def test_an_id_that_comes_twice_is_refused_with_its_rows():
 def test_evaluate_and_diff_take_and_give_what_notebooks_have():
     better, worse, qrels = {"q": {"d": 2.0, "e": 1.0}}, {"q": {"d": 1.0, "e": 2.0}}, [("q", "d", 1)]
     assert tandem.evaluate(worse, qrels=qrels, measures=["RR"])["RR"] == 0.5
-    rows = tandem.diff([worse, better], qrels=qrels, measures=["RR"])
+    rows = tandem.diff(worse, better, qrels=qrels, measures=["RR"]).to_frame()
+    assert rows.equals(tandem.diff([worse, better], qrels=qrels, measures=["RR"]).to_frame())
     assert rows[["measure", "a", "b", "difference"]].values.tolist() == [["RR", 0.5, 1.0, 0.5]]
 
 
@@ -89,7 +90,7 @@ def test_runs_have_the_names_of_a_mapping():
         **{("a", "RR"): 0.5, ("a", "nDCG@1"): 0.0, ("a", "P@1"): 0.0},
         **{("b", "RR"): 1.0, ("b", "nDCG@1"): 1.0, ("b", "P@1"): 1.0},
     }
-    rows = tandem.diff({"a": worse, "b": better}, qrels=qrels, measures="RR")
+    rows = tandem.diff({"a": worse, "b": better}, qrels=qrels, measures="RR").to_frame()
     assert rows[["first", "second", "measure", "difference"]].values.tolist() == [["a", "b", "RR", 0.5]]
     assert tandem.fuse({"a": worse, "b": better}).tag == "a+b.rrf"
     assert "b" in tandem.report({"a": worse, "b": better}, qrels=qrels, measures="RR", format="csv")
@@ -98,7 +99,7 @@ def test_runs_have_the_names_of_a_mapping():
 def test_diff_takes_no_unknown_option_and_no_unknown_measure_of_identical_runs():
     run, qrels = {"q": {"d": 2.0}}, [("q", "d", 1)]
     with pytest.raises(TypeError, match="measure"):
-        tandem.diff([run, run], qrels=qrels, measure="RR")
+        tandem.diff(run, run, qrels=qrels, measure="RR")
     with pytest.raises(tandem.ToolkitError, match="no measure 'RX'"):
         tandem.diff([run, run], qrels=qrels, measures="RX")
 
@@ -134,3 +135,77 @@ def test_an_index_of_ones_own_is_searched(tmp_path):
     (tmp_path / "corpus.jsonl").write_text('{"id": "d1", "text": "red apples"}\n{"id": "d2", "text": "green pears"}\n')
     folder = tandem.index(tmp_path / "corpus.jsonl", tmp_path / "index")
     assert tandem.search({"q": "pears"}, str(folder)).to_dict().keys() == {"q"}
+
+
+@pytest.mark.lucene
+def test_what_was_made_or_read_with_a_record_knows_its_benchmark(tmp_path):
+    part = "infosearch-mini-language"
+    made = tandem.search(part, hits=10, output=tmp_path / "bm25.trec")
+    read = tandem.read_run(tmp_path / "bm25.trec")
+    (tmp_path / "bm25.trec.yaml").rename(tmp_path / "elsewhere.yaml")
+    wanted = tandem.evaluate(made, benchmark=part)["WISE@20"]
+    assert tandem.evaluate(made)["WISE@20"] == tandem.evaluate(read)["WISE@20"] == wanted
+    assert tandem.gate(made, read).verdict == "pass"
+    other = tandem.search("infosearch-mini-length", hits=10)
+    with pytest.raises(
+        tandem.ToolkitError, match="a run in memory of infosearch-mini-language, a run in memory of infosearch-mini-len"
+    ):
+        tandem.evaluate(made, other)
+    with pytest.raises(tandem.ToolkitError, match="the runs are no files, and have no record") as error:
+        tandem.evaluate({"q": {"d": 1.0}})
+    assert str(error.value).splitlines()[1].startswith("hint:")
+    with pytest.raises(tandem.ToolkitError, match="no record says which benchmark"):
+        tandem.evaluate(made.select(made.query_ids[:1]))  # it is not the whole run that was recorded
+
+
+def test_what_calls_return_is_one_line_and_prints_as_the_command_does():
+    better, worse, qrels = {"q": {"d": 2.0, "e": 1.0}}, {"q": {"d": 1.0, "e": 2.0}}, [("q", "d", 1)]
+    judged = {"qrels": qrels, "measures": ["RR"]}
+    changes = tandem.diff({"a": worse, "b": better}, **judged)
+    assert repr(changes) == "Differences(a -> b)"
+    assert ["RR", "0.5000", "1.0000", "+0.5000"] in [line.split()[:4] for line in str(changes).splitlines()]
+    assert "<td>+0.5000</td>" in changes._repr_html_()
+    scores = tandem.evaluate({"a": worse}, {"b": better}, **judged)
+    assert [line.split()[-1] for line in str(scores).splitlines() if line.startswith(("a ", "b "))] == ["0.5000", "1.0000"]
+    gate = tandem.gate({"a": worse}, {"b": better}, **judged)
+    assert repr(gate) == "Gate(warn: a -> b)"
+    assert "too few differ" in str(gate)
+    assert "<td>RR</td>" in gate._repr_html_()
+    assert repr(tandem.load("infosearch-mini")).startswith("Benchmark(infosearch-mini: audience, ")
+
+
+def test_a_report_is_a_page_in_a_frame_and_floods_no_cell(tmp_path):
+    better, worse, qrels = {"q": {"d": 2.0, "e": 1.0}}, {"q": {"d": 1.0, "e": 2.0}}, [("q", "d", 1)]
+    page = tandem.report({"a": worse, "b": better}, qrels=qrels, measures="RR", output=tmp_path / "a.html")
+    assert page.path == tmp_path / "a.html"
+    assert page.path.read_text() == page
+    assert len(repr(page)) < 200
+    assert page._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
+    text = tandem.report({"a": worse, "b": better}, qrels=qrels, measures="RR", format="markdown")
+    assert text.save(tmp_path / "a.md") == text.path == tmp_path / "a.md"
+    assert text._repr_html_().startswith("<pre>")
+
+
+def test_every_figure_of_a_report_is_a_chart_that_can_be_saved(tmp_path):
+    better, worse, qrels = {"q": {"d": 2.0, "e": 1.0}}, {"q": {"d": 1.0, "e": 2.0}}, [("q", "d", 1)]
+    runs, judged = {"a": worse, "b": better}, {"qrels": qrels, "measures": "RR"}
+    known = tandem.plots()
+    assert {"tradeoff", "rank-slopes", "differences"} < set(known.name)
+    chart = tandem.plot("differences", runs, baseline="a", **judged)
+    assert chart.to_dict()["title"] == known.set_index("name").title["differences"]
+    chart.save(tmp_path / "x.pdf")
+    assert (tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
+    with pytest.raises(tandem.ToolkitError, match="no figure 'diferences'") as error:
+        tandem.plot("diferences", runs, **judged)
+    assert "did you mean 'differences'" in str(error.value)
+    with pytest.raises(tandem.ToolkitError, match="nothing that stance draws"):
+        tandem.plot("stance", runs, **judged)
+
+
+def test_an_error_shows_its_hint_and_in_a_notebook_the_users_line():
+    with pytest.raises(tandem.ToolkitError) as error:
+        tandem.search("infosearch-mini", system="bm52")
+    assert "no system 'bm52'\nhint:  did you mean 'bm25'" in str(error.value)
+    shown = error.value._render_traceback_()
+    assert shown[0].endswith('tandem.search("infosearch-mini", system="bm52")')
+    assert shown[1:] == error.value.lines()

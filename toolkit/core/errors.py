@@ -1,9 +1,12 @@
 """The one exception for everything that a user can act on."""
 
 import errno
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 
 SHOWN_PROBLEMS = 20
@@ -35,6 +38,16 @@ class ToolkitError(Exception):
         self.hint = hint
         self.problems = tuple(problems)
         self.status = status
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines()).removeprefix("error: ")
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the user's own line, and what `str` has."""
+        ours = tuple(str(Path(__file__).parents[2] / name) for name in ("toolkit", "tandem_ir"))
+        frames = itertools.takewhile(lambda frame: not frame.filename.startswith(ours), extract_tb(self.__traceback__))
+        own = [f"line {frame.lineno}: {frame.line}" for frame in list(frames)[-1:] if frame.line]
+        return [*own, *self.lines()]
 
     def lines(self) -> list[str]:
         """The lines for standard error: `error:`, up to 20 indented problems, `hint:`."""

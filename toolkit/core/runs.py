@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Run:
     scores     (n,) float64, as written
     tag        the system's name (the first line's)
     source     what to call this run in a message (usually the file)
+    record     its record (`files.provenance`), where it was made or read with one; a part of it has none
     """
 
     query_ids: tuple[str, ...]
@@ -43,6 +44,7 @@ class Run:
     scores: np.ndarray
     tag: str = ""
     source: str = ""
+    record: Mapping[str, Any] | None = None
 
     @classmethod
     def from_columns(cls, query_ids: Iterable[str], doc_ids: Iterable[str], scores: Iterable[float], **names: str) -> Run:
@@ -176,7 +178,7 @@ class Run:
         codes = (np.cumsum(keep) - 1).astype(np.int32)
         run = self.take(np.flatnonzero(keep[self.queries]))
         query_ids = tuple(q for q, is_selected in zip(self.query_ids, keep, strict=True) if is_selected)
-        return replace(run, query_ids=query_ids, queries=codes[run.queries])
+        return replace(run, query_ids=query_ids, queries=codes[run.queries], record=None)
 
     def head(self, depth: int) -> Run:
         """The best `depth` documents of each query, in the file's order."""

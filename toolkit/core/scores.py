@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.system.lazy_names import pandas
+from toolkit.core.tables.aligned_table import Column, Table, to_text
 from toolkit.core.tables.tabular import to_html
 
 OVERALL = ("average", "all")  # what a value over all groups is called
@@ -138,6 +139,10 @@ class Scores:
     def __repr__(self) -> str:
         runs, measures = (three(dict.fromkeys(getattr(row, name) for row in self.rows)) for name in ("run", "measure"))
         return f"Scores({runs}: {measures}; {len(self.rows):,} values)"
+
+    def __str__(self) -> str:
+        heads, rows = self._wide()
+        return to_text([Table([Column(head, label=place < 2) for place, head in enumerate(heads)], rows, self.notes)])
 
     def _repr_html_(self) -> str:
         """For notebooks: the wide table, and the notes below it."""

@@ -67,6 +67,10 @@ class Benchmark:
     def __str__(self) -> str:
         return self._reference
 
+    def __repr__(self) -> str:
+        modes = f"; modes {', '.join(self.spec.modes)}" if self.spec.modes else ""
+        return f"Benchmark({self._reference}: {', '.join(self.groups)}{modes})"
+
     @property
     def comes_with_tandem(self) -> bool:
         """Whether its sources are shipped: nothing is fetched or stored."""

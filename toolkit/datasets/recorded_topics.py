@@ -45,25 +45,24 @@ def references(known: Mapping[str, Any]) -> list[str]:
     return [f"{folder}/{part}" if part else folder for part in parts]
 
 
-def recorded_benchmark(sources: Sequence[str]) -> str:
-    """The benchmark, or the part of one, that the records of run files name, alike for all; runs of each mode are of all modes.
+def recorded_benchmark(runs: Sequence[Recorded]) -> str:
+    """The benchmark, or the part of one, that the records of runs name, alike for all; runs of each mode are of all modes.
 
     Raises ToolkitError where a run has no record that names one, and where they differ.
     """
-    records = {source: part(Recorded(source, None).record, "data", "topics") for source in sources}
-    named = {source: known.get("name", "") for source, known in records.items()}
-    if not named:
-        raise ToolkitError("the runs are no files", NAME_IT)
-    if unnamed := [source for source, name in named.items() if not name]:
+    records = [(run.source or "a run in memory", part(run.record, "data", "topics")) for run in runs]
+    if not records:
+        raise ToolkitError("the runs are no files, and have no record", NAME_IT)
+    if unnamed := [source for source, known in records if not known.get("name")]:
         raise ToolkitError(f"no record says which benchmark {unnamed[0]} is of", NAME_IT)
-    names = list(dict.fromkeys(name for known in records.values() for name in references(known)))
+    names = list(dict.fromkeys(name for _, known in records for name in references(known)))
     selections = [find(name) for name in names]
     if len(names) > 1 and all(selections):
         wholes = {selection.whole for selection in selections}
         modes = {mode for selection in selections for mode in selection.modes}
         names = list(wholes) if len(wholes) == 1 and modes == set(find(min(wholes)).modes) else names
     if len(names) > 1:
-        differing = ", ".join(f"{source} of {name}" for source, name in named.items())
+        differing = ", ".join(f"{source} of {known['name']}" for source, known in records)
         raise ToolkitError(f"the runs are of several benchmarks: {differing}", NAME_IT)
     if not selections[0]:
         collection = open_collection(names[0])  # a file of topics is no benchmark

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    runs: Given | Sequence[Given] | Mapping[str, Given],
-    *,
+    *runs: Given | Sequence[Given] | Mapping[str, Given],
     benchmark: str | None = None,
     qrels: Given | Sequence[Given] | Mapping[str, Given] | None = None,
     modes: Mapping[str, str] | None = None,
@@ -36,7 +35,7 @@ def evaluate(
     runs        whatever `toolkit.files.runs.conversion.as_run` takes, several of them in a list, a mapping from modes to
                 them (`{"ori": run, "ins": run}`), or from names to any of these (`{"bm25": run, "e5": run}`); the path
                 "ins=F" is file F of mode ins. Those of one tag with disjoint query ids are parts of one run, otherwise each
-                is a run
+                is a run. Several arguments are the same as one list of them
     benchmark   one of ours (`infosearch`, `infosearch-audience`, `infosearch-audience-ins`) or an id of ir_datasets;
                 where neither it nor qrels are named, the one that the records of the runs name
     qrels       given as runs are, as `as_qrels` takes them. Beside a benchmark they take the place of its own judgments
@@ -64,10 +63,10 @@ def evaluate(
     """
     from toolkit.evaluation.comparison.comparison import Baseline, Testing
     from toolkit.evaluation.scores.evaluation import prepare
+    from toolkit.evaluation.scores.run_inputs import given_together
 
-    prepared = prepare(
-        runs, benchmark, qrels, depth, ids, unjudged, modes=modes, measures=measures, every_mode=missing != "worst"
-    )
+    how = {"modes": modes, "measures": measures, "every_mode": missing != "worst"}
+    prepared = prepare(given_together(runs), benchmark, qrels, depth, ids, unjudged, **how)
     first = Baseline(baseline, Testing(primary=tuple(primary))) if isinstance(baseline, str) else baseline
     more = {"by_query": by_query, "by_type": by_type, "references": references, "intervals": intervals}
     return prepared.scores(measures, missing=missing or "worst", baseline=first, ori_unit=ori_unit, **more)

@@ -230,9 +230,10 @@ def make_by(executor: Executor, job: Job[Product]) -> Product:
 
 
 def run_by(job: RunJob, **engine: Any) -> Run:
-    """The one run that a job makes, under its tag."""
+    """The one run that a job makes, under its tag, with its record."""
     [made] = make(job, **engine)
-    return replace(made.run, tag=job.tag or made.run.tag)
+    record = {"method": made.provenance.method, "data": made.provenance.data}
+    return replace(made.run, tag=job.tag or made.run.tag, record=record)
 
 
 def engine_of(how: dict[str, Any]) -> dict[str, Any]:

@@ -219,7 +219,7 @@ def rerank_job(
     if source is None:
         raise ToolkitError("no run to rerank", "name one with --run, or take the benchmark's candidates (--run candidates)")
     read = None if isinstance(source, str) and source == CANDIDATES else recorded_run(source)
-    if topics is None and (read is None or not read.source):
+    if topics is None and (read is None or not (read.source or read.record)):
         what = "candidates are" if read is None else "run is"
         raise ToolkitError(f"no record says which topics the {what} of", "name them with --topics")
     topic_set = given_topics(topics) if topics is not None else recorded_topics(read)

@@ -20,7 +20,9 @@ from toolkit.core.scores import Scores
 from toolkit.core.system.files import write_text
 from toolkit.core.system.progress import say
 from toolkit.core.tables.aligned_table import Table
+from toolkit.core.tables.shown_result import ShownResult
 from toolkit.datasets import TopicSet
+from toolkit.evaluation.scores.score_table import lay_out
 from toolkit.files.provenance import Output, Provenance, file_digest
 from toolkit.jobs import RunJob, pipeline_job
 from toolkit.jobs.file_job import opened
@@ -36,8 +38,8 @@ from toolkit.studies.template_sets import CONTROLS, Variant, movement_notes, rea
 SCORES, REPORT, TEMPLATES = "scores.json", "report.html", "templates.json"
 
 
-@dataclass
-class Results:
+@dataclass(repr=False)
+class Results(ShownResult):
     """scores: benchmark -> scores of all of its runs; runs: their files; failures: what could not be done.
 
     templates  benchmark -> what a set of templates says of each system
@@ -48,6 +50,16 @@ class Results:
     failures: list[Failure] = field(default_factory=list)
     report: Path | None = None
     templates: dict[str, Table] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return (
+            f"Results({len(self.scores)} benchmarks, {sum(map(len, self.runs.values()))} runs, {len(self.failures)} failures)"
+        )
+
+    def tables(self) -> list[Table]:
+        """The scores of each benchmark, and what templates say."""
+        scored = [replace(lay_out(scores), title=f"{name}\n\n") for name, scores in self.scores.items()]
+        return scored + [replace(table, title=f"{name}, by templates\n\n") for name, table in self.templates.items()]
 
 
 class Experiment:

@@ -9,7 +9,7 @@ from toolkit.models.lucene.language_id import script
 from toolkit.retrieval.instructions import neutral_text, placebo, with_instructions, without_instructions
 from toolkit.retrieval.search.rules import understand
 
-TOPICS = resolve_topics("infosearch-mini").topics
+TOPICS = [*resolve_topics("infosearch-mini").topics, *resolve_topics("mfollowir-mini").topics]
 INSTRUCTED = [topic for topic in TOPICS if topic.instruction]
 
 
@@ -37,7 +37,7 @@ def test_a_placebo_has_as_many_words_and_nearly_as_many_characters():
 
 
 def test_a_placebo_is_in_the_script_of_its_instruction():
-    assert {script(topic.instruction) for topic in INSTRUCTED} == {"latin", "han"}
+    assert {script(topic.instruction) for topic in INSTRUCTED} == {"latin", "han", "cyrillic", "arabic"}
     for topic in INSTRUCTED:
         assert script(neutral_text(topic.instruction)) == script(topic.instruction)
 
@@ -79,8 +79,8 @@ def test_query_and_placebo_are_joined_as_query_and_instruction_were(text, begins
 
 
 def test_what_has_no_placebo_is_refused_and_named():
-    with pytest.raises(ToolkitError, match="query 7: there is no placebo for an instruction in cyrillic script"):
-        placebo([Topic("7", "ветер Только на русском.", "ветер", "Только на русском.")])
+    with pytest.raises(ToolkitError, match="query 7: there is no placebo for an instruction in kana script"):
+        placebo([Topic("7", "かぜ ひらがなだけ。", "かぜ", "ひらがなだけ。")])
     with pytest.raises(ToolkitError, match="query 8: its text is not its query and its instruction"):
         placebo([Topic("8", "wind In English. power", "wind power", "In English.")])
 

@@ -83,7 +83,9 @@ def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
     try:
         return printed_row(paper, name)
     except ToolkitError as error:
-        raise ToolkitError(f"{run.source or run.tag}: {error}", f"name the row: --published SYSTEM; {error.hint}") from error
+        raise ToolkitError(
+            f"{run.source or run.tag}: {error.message}", f"name the row: --published SYSTEM; {error.hint}"
+        ) from error
 
 
 def _record_of(run: Run) -> Mapping[str, Any]:

@@ -11,18 +11,17 @@ same ids, a difference says nothing of the change.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.core.scores import in_mode
-from toolkit.core.system.lazy_names import pandas
 from toolkit.core.tables.columns import lookup
 from toolkit.datasets import find, load
 from toolkit.evaluation.comparison.notes import run_notes
 from toolkit.evaluation.comparison.primary import primary_numbers
+from toolkit.evaluation.decisions.gate_output import FAIL, PASS, POWER, UNDECIDED, Check, Gate
 from toolkit.evaluation.scores.evaluation import prepare
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.evaluation.scores.paired_values import Key, PairedValues, numbers_of, paired_values
@@ -31,76 +30,6 @@ from toolkit.files.provenance import Recorded, part
 from toolkit.metrics.inference import FEW, LEVEL, SAME, TESTED, estimate
 
 MIN_EFFECT = 0.02
-POWER = 0.9  # of the number of core queries that would decide
-PASS, WARN, FAIL = "pass", "warn", "fail"  # of all together
-UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One number: group, mode and measure as in `core.scores.Score`.
-
-    baseline, run  the values of both runs
-    difference     run - baseline; below 0 is better where the measure's direction is `lower`
-    low, high      its simultaneous interval; NaN where nothing is tested
-    min_effect     the smallest difference that matters
-    verdict        `fail`, `pass`, `same` where no core query differs, `too few differ` where fewer than six do, or `undecided`
-    decides        whether the verdict of all depends on it
-    needed         of an undecided one, how many core queries would decide it with 90 % power, were the true difference the one
-                   observed; were it none or twice the smallest effect, where the observed one is nearer to the limit than they.
-                   None where it would take more than a million, or nobody knows
-    """
-
-    group: str
-    mode: str
-    measure: str
-    baseline: float
-    run: float
-    difference: float
-    low: float
-    high: float
-    min_effect: float
-    queries: int
-    core_queries: int
-    differing: int
-    verdict: str
-    decides: bool
-    needed: int | None = None
-
-    @property
-    def name(self) -> str:
-        """`average nDCG@10 ori`"""
-        return f"{self.group} {in_mode(self.measure, self.mode)}"
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A comparison and its verdict: checks, those that decide first, and notes of what to know before a number is trusted."""
-
-    baseline: str
-    run: str
-    checks: tuple[Check, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def verdict(self) -> str:
-        """`fail` where one of the numbers that decide fails, `warn` where one neither fails nor passes, else `pass`."""
-        verdicts = {check.verdict for check in self.deciding}
-        return FAIL if FAIL in verdicts else PASS if verdicts <= {PASS, SAME} else WARN
-
-    @property
-    def deciding(self) -> tuple[Check, ...]:
-        """The numbers that decide."""
-        return tuple(check for check in self.checks if check.decides)
-
-    def passed(self, *, strict: bool = False) -> bool:
-        """Whether nothing fails and, where it is `strict`, nothing is undecided."""
-        return self.verdict in ((PASS,) if strict else (PASS, WARN))
-
-    def to_frame(self) -> pandas.DataFrame:
-        """A DataFrame with the columns of `Check`."""
-        names = list(Check.__dataclass_fields__)
-        return pandas.DataFrame([[getattr(check, name) for name in names] for check in self.checks], columns=names)
 
 
 def gate(

@@ -1,19 +1,25 @@
-"""A verdict as text, as JSON, and as a JUnit report for continuous integration."""
+"""A verdict; as text, as JSON, and as a JUnit report for continuous integration."""
+
+from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from xml.etree import ElementTree
 
 from toolkit import registry
 from toolkit.core.errors import three
-from toolkit.core.scores import OVERALL, PAIRED
+from toolkit.core.scores import OVERALL, PAIRED, in_mode
+from toolkit.core.system.lazy_names import pandas
 from toolkit.core.system.terminal import visible
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.shown_result import ShownResult
 from toolkit.core.tables.tabular import to_csv, to_json
-from toolkit.evaluation.decisions.decision import FAIL, PASS, POWER, UNDECIDED, Check, Gate
 from toolkit.evaluation.scores.score_table import number
 from toolkit.metrics.inference import FEW, LEVEL, SAME
 
+POWER = 0.9  # of the number of core queries that would decide
+PASS, WARN, FAIL = "pass", "warn", "fail"  # of all together
+UNDECIDED = "undecided"
 COLUMNS = (
     *(Column(name, label=True) for name in ("verdict", "group", "measure", "mode")),
     *(Column(name, priority=1) for name in ("baseline", "run")),
@@ -21,6 +27,80 @@ COLUMNS = (
     *(Column(name, above="interval") for name in ("low", "high")),
     *map(Column, ("core queries", "needed")),
 )
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number: group, mode and measure as in `core.scores.Score`.
+
+    baseline, run  the values of both runs
+    difference     run - baseline; below 0 is better where the measure's direction is `lower`
+    low, high      its simultaneous interval; NaN where nothing is tested
+    min_effect     the smallest difference that matters
+    verdict        `fail`, `pass`, `same` where no core query differs, `too few differ` where fewer than six do, or `undecided`
+    decides        whether the verdict of all depends on it
+    needed         of an undecided one, how many core queries would decide it with 90 % power, were the true difference the one
+                   observed; were it none or twice the smallest effect, where the observed one is nearer to the limit than they.
+                   None where it would take more than a million, or nobody knows
+    """
+
+    group: str
+    mode: str
+    measure: str
+    baseline: float
+    run: float
+    difference: float
+    low: float
+    high: float
+    min_effect: float
+    queries: int
+    core_queries: int
+    differing: int
+    verdict: str
+    decides: bool
+    needed: int | None = None
+
+    @property
+    def name(self) -> str:
+        """`average nDCG@10 ori`"""
+        return f"{self.group} {in_mode(self.measure, self.mode)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Gate(ShownResult):
+    """A comparison and its verdict: checks, those that decide first, and notes of what to know before a number is trusted."""
+
+    baseline: str
+    run: str
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Gate({self.verdict}: {self.baseline} -> {self.run})"
+
+    def tables(self) -> list[Table]:
+        """As `tandem gate` prints it."""
+        return [to_table(self)]
+
+    @property
+    def verdict(self) -> str:
+        """`fail` where one of the numbers that decide fails, `warn` where one neither fails nor passes, else `pass`."""
+        verdicts = {check.verdict for check in self.deciding}
+        return FAIL if FAIL in verdicts else PASS if verdicts <= {PASS, SAME} else WARN
+
+    @property
+    def deciding(self) -> tuple[Check, ...]:
+        """The numbers that decide."""
+        return tuple(check for check in self.checks if check.decides)
+
+    def passed(self, *, strict: bool = False) -> bool:
+        """Whether nothing fails and, where it is `strict`, nothing is undecided."""
+        return self.verdict in ((PASS,) if strict else (PASS, WARN))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A DataFrame with the columns of `Check`."""
+        names = list(Check.__dataclass_fields__)
+        return pandas.DataFrame([[getattr(check, name) for name in names] for check in self.checks], columns=names)
 
 
 def to_table(gate: Gate, *, strict: bool = False) -> Table:

@@ -27,6 +27,7 @@ from toolkit.evaluation.scores.judgments import Declared, Judgments, Part, check
 from toolkit.evaluation.scores.run_inputs import as_sources, load_each, load_runs
 from toolkit.evaluation.scores.scoring import MeasureSet, score, score_references
 from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives
+from toolkit.files.provenance import Recorded
 from toolkit.metrics.evaluation import MISSING
 from toolkit.metrics.explanation import lay_out
 
@@ -208,10 +209,10 @@ def prepare(
 
 
 def benchmark_of(runs: Any) -> str:
-    """The benchmark that the records beside the runs' files name. Raises ToolkitError where there is none, or several."""
-    files = [source.name for source in as_sources(runs) if isinstance(source.given, str | Path)]
+    """The benchmark that the records of the runs name. Raises ToolkitError where there is none, or several."""
+    given = [source.given for source in as_sources(runs) if isinstance(source.given, str | Path | Run)]
     try:
-        return recorded_benchmark(files)
+        return recorded_benchmark([Recorded("" if isinstance(one, Run) else str(one), one) for one in given])
     except ToolkitError as error:
         raise ToolkitError(f"evaluation needs a benchmark, or qrels: {error.message}", error.hint) from error
 

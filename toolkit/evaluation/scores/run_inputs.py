@@ -66,6 +66,11 @@ def as_sources(given: Given | Source | Sequence | Mapping, modes: Modes | None =
     return [parse_source(given, modes) if isinstance(given, str) else Source("", given, modes or Modes())]
 
 
+def given_together(runs: Sequence[Any]) -> Any:
+    """What the arguments of a call name: one is whatever `as_sources` takes, several are a list."""
+    return runs[0] if len(runs) == 1 else list(runs)
+
+
 def _named(given: Mapping[str, Any], modes: Modes | None) -> list[Source]:
     """The things of a mapping, named by their modes or by their tags."""
     names = [name for name in given if name not in _known(modes)]

@@ -131,8 +131,10 @@ class Recorded(Generic[T]):
     def record(self) -> Mapping[str, Any]:
         """The record beside the file: empty where there is none, and, with a warning, where it is of another file.
 
-        Raises ToolkitError where it cannot be read.
+        What was in memory has the one that it was made with. Raises ToolkitError where it cannot be read.
         """
+        if (kept := getattr(self.content, "record", None)) is not None:
+            return kept
         record = (read_record(self.source) or {}) if Path(self.source).is_file() else {}
         if record and part(record, "data", self.what).get("sha256") != self.sha256:
             say(f"warning: {record_path(self.source)} is the record of another file: left out")

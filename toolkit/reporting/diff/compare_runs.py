@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit import metrics as tandem
@@ -140,7 +139,7 @@ def _names(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[str, ...]:
         return tuple(tags)
     named = []
     for run, source in zip(runs, sources, strict=True):
-        record = Recorded(str(source.given), run).record if isinstance(source.given, str | Path) else None
+        record = Recorded(source.name, run).record
         named.append(NamedRun(run.tag, run.source, [record] if record else []))
     if all(each.records for each in named):
         return tuple(run_names(named))

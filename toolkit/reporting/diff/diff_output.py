@@ -1,5 +1,7 @@
 """A comparison as text, or in the long format for programs."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Sequence
@@ -8,10 +10,13 @@ from functools import partial
 
 import numpy as np
 
+from toolkit.core.errors import three
 from toolkit.core.modes import Modes
 from toolkit.core.scores import PAIRED, Change
+from toolkit.core.system.lazy_names import pandas
 from toolkit.core.tables import tabular
 from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.shown_result import ShownResult
 from toolkit.evaluation.comparison.comparison import Comparison
 from toolkit.evaluation.scores.score_table import is_share
 from toolkit.reporting.diff.rankings import Likeness
@@ -112,6 +117,25 @@ def rankings_table(pair: Pair) -> Table:
         for row in summaries(pair)
     ]
     return Table(columns, rows)
+
+
+@dataclass(frozen=True, repr=False)
+class Differences(ShownResult):
+    """Each run compared with the first."""
+
+    pairs: tuple[Pair, ...]
+
+    def __repr__(self) -> str:
+        compared = (f"{pair.a} -> {pair.b}{', identical' * pair.identical}" for pair in self.pairs)
+        return f"Differences({three(compared)})"
+
+    def tables(self) -> list[Table]:
+        """As `tandem diff` prints them."""
+        return [table for pair in self.pairs for table in lay_out(pair)]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row a number, the columns `CHANGES`; empty without judgments, and of runs that are identical."""
+        return pandas.DataFrame(change_records(self.pairs), columns=list(CHANGES))
 
 
 def to_json(pairs: Sequence[Pair]) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output
-from toolkit.core.system.lazy_names import vl_convert
+from toolkit.core.system.lazy_names import alt, vl_convert
 from toolkit.core.tables.tabular import for_spreadsheet, to_csv
+from toolkit.registry.loader import did_you_mean
 from toolkit.reporting.figures import PLOTS, Plot
 from toolkit.reporting.figures.theme import SMALL, leading_only, themed
 from toolkit.reporting.report.model import ReportModel
@@ -53,6 +55,20 @@ def to_spec(plot: Plot, model: ReportModel) -> dict[str, Any]:
     # tests draw every figure: what Altair checks at each step takes half of the time
     with schemapi.debug_mode(False):
         return with_names_once(themed(plot.draw(model), f"{plot.title}. {caption(plot, model)}"))
+
+
+def chart(name: str, model: ReportModel) -> alt.TopLevelMixin:
+    """A figure on its own, with its title. ToolkitError for one that there is not, or that these runs have nothing for."""
+    known = {plot.name: plot for plot in PLOTS}
+    if name not in known:
+        raise ToolkitError(f"no figure {name!r}", f"{did_you_mean(name, known)}known: {', '.join(known)}")
+    if not known[name].applies(model):
+        drawable = ", ".join(plot.name for plot in applying(model)) or "none"
+        raise ToolkitError(f"these runs have nothing that {name} draws", f"of them there are {drawable}")
+    spec = to_spec(known[name], model) | {"title": known[name].title, "background": "white"}
+    kinds = {"vconcat": alt.VConcatChart, "hconcat": alt.HConcatChart, "concat": alt.ConcatChart, "layer": alt.LayerChart}
+    kind = next((made for part, made in (kinds | {"spec": alt.FacetChart}).items() if part in spec), alt.Chart)
+    return kind.from_dict(spec, validate=False)
 
 
 def save(benchmarks: Sequence[ReportModel], folder: Path, width: str = "page") -> list[Path]:

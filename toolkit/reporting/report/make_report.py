@@ -1,12 +1,15 @@
 """From runs that are model to the report: its page, or its tables as text (Markdown and CSV; `latex_output` has LaTeX)."""
 
 import csv
+import html
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
+from toolkit.core.system.files import write_text
 from toolkit.core.tables.aligned_table import PLAIN, TableStyle
 from toolkit.core.tables.table_forms import markdown, markdown_table
 from toolkit.datasets import resolve_topics
@@ -44,6 +47,27 @@ class Report:
     def tables(self) -> list[Table]:
         """All of them, in order."""
         return [*([self.overview] if self.overview else []), *(table for each in self.sections for table in each.tables)]
+
+
+class ReportText(str):
+    """A report as text, which a notebook shows as the page in a frame. `path` is the file that it was written to, if any."""
+
+    path: Path | None = None
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file."""
+        write_text(path, self)
+        self.path = Path(path)
+        return self.path
+
+    def __repr__(self) -> str:
+        return f"ReportText({len(self):,} characters{f', {self.path}' if self.path else ''})"
+
+    def _repr_html_(self) -> str:
+        text = html.escape(self)
+        if not self.startswith("<!"):
+            return f"<pre>{text}</pre>"
+        return f'<iframe srcdoc="{text}" width="100%" height="800" style="border: 0"></iframe>'
 
 
 def report(
@@ -134,7 +158,7 @@ def _browse(model: ReportModel, index: str | None, docs: str | None, missing: st
             except ToolkitError as error:
                 if index or docs:
                     raise
-                problems[f"texts of documents are not in this page: {error}"] = None
+                problems[f"texts of documents are not in this page: {error.message}"] = None
                 return {}
 
     queries = browse(

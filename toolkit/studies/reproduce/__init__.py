@@ -16,13 +16,24 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score
 from toolkit.core.system.files import write_text
 from toolkit.core.system.progress import say
+from toolkit.core.tables.aligned_table import Table
+from toolkit.core.tables.shown_result import ShownResult
 from toolkit.datasets import find, load
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.jobs.file_job import opened
 from toolkit.models.llm.prompts import check_prompts_folder
 from toolkit.registry.published.claims import Claim
 from toolkit.studies.planned_rows import Failure, is_sound, make_row, recorded
-from toolkit.studies.reproduce.compared_cells import Compared, claims_csv, claims_of, compared, to_csv
+from toolkit.studies.reproduce.compared_cells import (
+    Compared,
+    claims_csv,
+    claims_of,
+    claims_table,
+    compared,
+    lay_out,
+    prompts_table,
+    to_csv,
+)
 from toolkit.studies.reproduce.row_files import RowFiles
 from toolkit.studies.reproduce.row_prompts import as_recorded
 from toolkit.studies.reproduce.table_rows import AGREEMENT, Row, Tables, needed, tables_of
@@ -30,8 +41,8 @@ from toolkit.studies.reproduce.table_rows import AGREEMENT, Row, Tables, needed,
 COMPARISON, CLAIMS, PAGE = "comparison.csv", "claims.csv", "comparison.html"
 
 
-@dataclass
-class Outcome:
+@dataclass(repr=False)
+class Outcome(ShownResult):
     """What came of it.
 
     cells     every printed number of the chosen tables with ours, where it was made
@@ -42,6 +53,14 @@ class Outcome:
     cells: list[Compared] = field(default_factory=list)
     claims: list[tuple[Claim, bool | None]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"Outcome({len(self.cells):,} printed numbers, {len(self.failures)} failures)"
+
+    def tables(self) -> list[Table]:
+        """As `tandem reproduce` prints it."""
+        made = [*lay_out(self.cells), prompts_table(self.cells), claims_table(self.claims)]
+        return [table for table in made if table.rows]
 
 
 class Reproduction:
