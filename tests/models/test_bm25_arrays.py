@@ -15,13 +15,14 @@ from toolkit.models.lucene import bm25_arrays
 from toolkit.models.lucene.bm25_arrays import ABOUT, NAMES, Bm25Arrays, is_exact, open_arrays
 from toolkit.retrieval.index import build, build_index, read_index_record, verify_index
 
+LENGTHS = [*range(1, 60), 300, 3000]
 WORDS = [f"word{number}" for number in range(300)] + ["naïve", "𠮷野家", "数据", "😀", "İstanbul", "running"]
 
 
 def docs_of(random_: random.Random, count: int, words: list[str]) -> list[Doc]:
-    """Documents of 1 to 60 words, few of them frequent, so that many scores are tied; one in 50 has no word."""
+    """Documents of different lengths, few of them frequent, so that many scores are tied; one in 50 has no word."""
     texts = (
-        " ".join(random_.choices(words, [1 / n for n in range(1, len(words) + 1)], k=random_.randint(1, 60)))
+        " ".join(random_.choices(words, [1 / n for n in range(1, len(words) + 1)], k=random_.choice(LENGTHS)))
         for _ in range(count)
     )
     ids = random_.sample([f"{'abü'[n % 3]}{n}" for n in range(count)], count)

@@ -35,9 +35,8 @@ class Bm25Arrays:
     """The arrays of an index's folder, memory-mapped. Raises ToolkitError where they are damaged."""
 
     def __init__(self, folder: Path, about: dict):
-        self.documents = int(about["documents"])
-        self._with_words = int(about["with_words"])
         try:
+            self.documents, self._with_words = int(about["documents"]), int(about["with_words"])
             arrays = [np.asarray(np.memmap(folder / NAMES[kind], dtype, "r")) for kind, dtype in DTYPES.items()]
             self._terms, self.ids = DocIds(folder / NAMES["terms"]), DocIds(folder / NAMES["ids"])
             self._counts, self._docs, self._divisors, self._order = arrays
@@ -45,7 +44,7 @@ class Bm25Arrays:
             found = len(self._terms), len(self.ids), self._ends[-1], len(self._docs), len(self._divisors), len(self._order)
             if found != (len(self._counts), self.documents, *[about["postings"]] * 3, self.documents):
                 raise ValueError(f"sizes of {found}")
-        except (OSError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError) as error:
             raise ToolkitError(f"the arrays for BM25 in {folder} are damaged ({error})", "rebuild the index") from error
         self._row = lru_cache(max(1, ROWS // (8 * self.documents)))(self._full_row)
 

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from toolkit.core.system.files import write_text
 from toolkit.core.system.lazy_names import compute
-from toolkit.core.tables.columns import to_arrow
+from toolkit.core.tables.columns import ONE_ARRAY, to_arrow
 from toolkit.core.topics import Topic
 from toolkit.models.lucene import jvm
 from toolkit.models.lucene.anserini import ENGLISH, LUCENE, Searcher, open_directory, open_reader
@@ -30,6 +31,7 @@ SAMPLE, LONGEST, DEPTH = 16, 12, 100  # queries that both ways must answer alike
 FREQUENCIES = 8  # Lucene's PostingsEnum.FREQS
 ALL = 2**31 - 1
 ENUM, POSTINGS = "org.apache.lucene.index.TermsEnum", "org.apache.lucene.index.PostingsEnum"
+OUTPUT = "org.apache.lucene.store.DataOutput"
 NORMS, IDS = "org.apache.lucene.index.NumericDocValues", "org.apache.lucene.index.BinaryDocValues"
 
 
@@ -87,7 +89,7 @@ def _write_postings(index: Path, names: dict[str, str]) -> dict[str, int] | None
             _each_term(jvm.cast(ENUM, terms.iterator()), files)
             next_norm, norm = bound(norms, NORMS, "nextDoc", "()I"), bound(norms, NORMS, "longValue", "()J")
             next_id, doc_id = bound(ids, IDS, "nextDoc", "()I"), bound(ids, IDS, "binaryValue", f"(){LUCENE}/util/BytesRef;")
-            long = bound(files["norms"], "org.apache.lucene.store.DataOutput", "writeLong", "(J)V")
+            long = bound(files["norms"], OUTPUT, "writeLong", "(J)V")
             jvm.times(in_order(next_norm, norm.then(long), next_id, *_line(doc_id, files["ids"])))(documents)
         # at the last document after as many steps as there are documents: every one has a length and an id
         if norms.docID() == ids.docID() == documents - 1:
@@ -100,43 +102,41 @@ def _write_postings(index: Path, names: dict[str, str]) -> dict[str, int] | None
 def _each_term(terms: Any, files: dict[str, Any]) -> None:
     """Write every term and its postings."""
     terms.next()
+    number = partial(bound, owner=OUTPUT, name="writeInt", descriptor="(I)V")
     postings = jvm.cast(POSTINGS, terms.postings(None, FREQUENCIES))  # Lucene uses it again for every term that follows
-    again = bound(terms, ENUM, "postings", f"(L{_path(POSTINGS)};I)L{_path(POSTINGS)};", postings, FREQUENCIES)
+    enum = f"{LUCENE}/index/PostingsEnum;"
+    again = bound(terms, ENUM, "postings", f"({enum}I){enum}", postings, FREQUENCIES)
     doc, tf = bound(postings, POSTINGS, "nextDoc", "()I"), bound(postings, POSTINGS, "freq", "()I")
-    posting = in_order(doc.then(_number(files["docs"])), tf.then(_number(files["tfs"])))
+    posting = in_order(doc.then(number(files["docs"])), tf.then(number(files["tfs"])))
     count = bound(terms, ENUM, "docFreq", "()I")
     term = bound(terms, ENUM, "term", f"(){LUCENE}/util/BytesRef;")
     following = bound(terms, "org.apache.lucene.util.BytesRefIterator", "next", f"(){LUCENE}/util/BytesRef;")
     is_there = following.then(jvm.static("java.util.Objects", "nonNull", "(Ljava/lang/Object;)Z"))
     whole = in_order(
-        again, *_line(term, files["terms"]), count.then(_number(files["counts"])), count.then(jvm.times(posting)), is_there
+        again, *_line(term, files["terms"]), count.then(number(files["counts"])), count.then(jvm.times(posting)), is_there
     )
     jvm.while_true(whole)(ALL)
 
 
-def _number(file: Any) -> Function:
-    return bound(file, "org.apache.lucene.store.DataOutput", "writeInt", "(I)V")
-
-
 def _line(text: Function, file: Any) -> tuple[Function, Function]:
     """Two functions that write the bytes that `text` gives, and a line feed behind them."""
-    write = bound(file, "org.apache.lucene.store.DataOutput", "writeBytes", "([BII)V")
-    end = bound(file, "org.apache.lucene.store.DataOutput", "writeByte", "(B)V", java_class("java.lang.Byte")(ord("\n")))
+    write = bound(file, OUTPUT, "writeBytes", "([BII)V")
+    end = bound(file, OUTPUT, "writeByte", "(B)V", java_class("java.lang.Byte")(ord("\n")))
     return text.then(jvm.of_fields(write, "org.apache.lucene.util.BytesRef", bytes="[B", offset="I", length="I")), end
 
 
-def _path(name: str) -> str:
-    return name.replace(".", "/")
-
-
 def _complete(folder: Path, sizes: dict[str, int]) -> bool:
-    """Compute what follows from what Java has written; False where that is not what the index says, or an idf is in doubt."""
+    """Compute what follows from what Java has written; False where that is not what the index says, or an idf is in doubt.
+
+    False too for more ids than one arrow array can hold.
+    """
     counts, docs = (np.memmap(folder / NAMES[kind], DTYPES[kind], "r") for kind in ("counts", "docs"))
     tfs, norms = np.memmap(folder / RAW["tfs"], "<i4", "r"), np.fromfile(folder / RAW["norms"], "<i8")
     ids, terms = DocIds(folder / NAMES["ids"]), DocIds(folder / NAMES["terms"])
     found = len(docs), counts.sum(dtype=np.int64), tfs.sum(dtype=np.int64), len(ids), len(norms), len(terms)
     expected = (*[sizes["postings"]] * 2, sizes["tokens"], *[sizes["documents"]] * 2, len(counts))
-    if found != expected or not all(_is_certain(idf(sizes["with_words"], int(count))) for count in np.unique(counts)):
+    certain = all(_is_certain(idf(sizes["with_words"], int(count))) for count in np.unique(counts))
+    if found != expected or not certain or (folder / NAMES["ids"]).stat().st_size >= ONE_ARRAY:
         return False
     lengths = _inverse_lengths(np.float32(sizes["tokens"] / sizes["with_words"]))[norms & 255]
     with (folder / NAMES["divisors"]).open("wb") as file:
@@ -146,10 +146,8 @@ def _complete(folder: Path, sizes: dict[str, int]) -> bool:
             if not (divisors > 1).all():  # a document so long that the term adds nothing: Lucene finds it all the same
                 return False
             divisors.astype("<f4").tofile(file)
-    rows = ids.take(to_arrow(np.arange(len(ids))))
-    order = np.empty(len(ids), "<i4")
-    order[compute.array_sort_indices(rows).to_numpy()] = np.arange(len(ids), dtype=np.int32)
-    order.tofile(folder / NAMES["order"])
+    by_id = compute.array_sort_indices(ids.take(to_arrow(np.arange(len(ids)))))
+    np.argsort(by_id.to_numpy()).astype("<i4").tofile(folder / NAMES["order"])
     write_text(folder / ABOUT, json.dumps({"format": FORMAT, "k1": K1, "b": B, **sizes}) + "\n")
     return True
 
@@ -161,13 +159,7 @@ def _is_certain(value: float) -> bool:
 
 def _inverse_lengths(mean: np.float32) -> np.ndarray:
     """c of each of the 256 lengths that Lucene tells apart, computed in 32 bits as BM25Similarity does."""
+    length = java_class("org.apache.lucene.util.SmallFloat").byte4ToInt
+    lengths = np.array([length(int(code)) for code in np.arange(256, dtype=np.uint8).astype(np.int8)], np.float32)
     k1, b, one = np.float32(K1), np.float32(B), np.float32(1)
-    return one / (k1 * ((one - b) + b * np.array([_length(code) for code in range(256)], np.float32) / mean))
-
-
-def _length(code: int) -> int:
-    """The length that a byte stands for (Lucene's SmallFloat.byte4ToInt): below 24 itself, beyond it 4 bits of precision."""
-    if code < 24:
-        return code
-    bits, shift = (code - 24) & 7, ((code - 24) >> 3) - 1
-    return 24 + (bits if shift < 0 else (bits | 8) << shift)
+    return one / (k1 * ((one - b) + b * lengths / mean))
