@@ -2,6 +2,7 @@
 
 import json
 import random
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
+from toolkit.files.formats.indexes import BM25_ARRAYS
 from toolkit.files.texts.documents import corpus_from_docs
 from toolkit.models.lucene import bm25_arrays
-from toolkit.models.lucene.bm25_arrays import ABOUT, NAMES, Bm25Arrays, is_exact, open_arrays
+from toolkit.models.lucene.bm25_arrays import NAMES, Bm25Arrays, open_arrays
 from toolkit.retrieval.index import build, build_index, read_index_record, verify_index
 
 LENGTHS = [*range(1, 60), 300, 3000]
@@ -98,12 +100,12 @@ def test_damaged_arrays_are_an_error_and_without_them_lucene_searches(tmp_path, 
     from toolkit.models.lucene.anserini import Searcher
 
     index = index_of(tmp_path / "index", docs_of(random.Random(0), 200, WORDS), monkeypatch)
-    assert {*NAMES.values(), ABOUT} <= read_index_record(index)["files"].keys()
+    assert {*NAMES.values(), BM25_ARRAYS} <= read_index_record(index)["files"].keys()
     expected, _ = both(index, ["word1 word2"], 10)
     (index / NAMES["docs"]).write_bytes((index / NAMES["docs"]).read_bytes()[:-4])
     with pytest.raises(ToolkitError, match=r"arrays for BM25 in .* are damaged"):
         Searcher(index)
-    for name in (*NAMES.values(), ABOUT):
+    for name in (*NAMES.values(), BM25_ARRAYS):
         (index / name).unlink()
     assert list(Searcher(index).search([Topic("q0", "word1 word2")], hits=10).rankings()) == expected
 
@@ -137,13 +139,14 @@ def test_small_indexes_have_no_arrays(tmp_path):
 
 
 def test_sums_are_exact_while_weights_are_of_one_size():
-    assert is_exact({})
-    assert is_exact({1: np.float32(9.0), 2: np.float32(1e-6)})
-    assert not is_exact({1: np.float32(9.0), 2: np.float32(1e-8)})
+    exact = partial(Bm25Arrays.is_exact, None)
+    assert exact({})
+    assert exact({1: np.float32(9.0), 2: np.float32(1e-6)})
+    assert not exact({1: np.float32(9.0), 2: np.float32(1e-8)})
 
 
 def test_arrays_for_another_k1_are_not_opened(tmp_path):
-    (tmp_path / ABOUT).write_text(json.dumps({"format": 1, "k1": 1.2, "b": 0.4}))
+    (tmp_path / BM25_ARRAYS).write_text(json.dumps({"format": 1, "k1": 1.2, "b": 0.4}))
     assert open_arrays(tmp_path, 0.9, 0.4) is None
-    (tmp_path / ABOUT).write_text(json.dumps({"format": 2, "k1": 0.9, "b": 0.4}))
+    (tmp_path / BM25_ARRAYS).write_text(json.dumps({"format": 2, "k1": 0.9, "b": 0.4}))
     assert open_arrays(tmp_path, 0.9, 0.4) is None

@@ -4,12 +4,14 @@ SearchCollection reads each retrieved document's stored fields to learn its id, 
 search sorted by score and id has both in its result already: that is all that is asked for here.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,10 +21,13 @@ from toolkit.core.system.lazy_names import jnius
 from toolkit.core.system.progress import progress
 from toolkit.core.tables.columns import Ids, split_lines, to_arrow
 from toolkit.core.topics import Topic
+from toolkit.files.formats.indexes import BM25_ARRAYS
 from toolkit.models.lucene import jvm
-from toolkit.models.lucene.bm25_arrays import K1, B, Bm25Arrays, is_exact, open_arrays
 from toolkit.models.lucene.docids import say_lacking
 from toolkit.models.lucene.jvm import java_class
+
+if TYPE_CHECKING:
+    from toolkit.models.lucene.bm25_arrays import Bm25Arrays
 
 LUCENE = "Lorg/apache/lucene"
 ANALYZE = f"({LUCENE}/analysis/Analyzer;Ljava/lang/String;)Ljava/util/List;"
@@ -52,10 +57,14 @@ class Searcher:
     """
 
     def __init__(
-        self, index: Path, *, k1: float = K1, b: float = B, rm3: bool = False, language: str = ENGLISH, arrays: bool = True
+        self, index: Path, *, k1: float = 0.9, b: float = 0.4, rm3: bool = False, language: str = ENGLISH, arrays: bool = True
     ):
         self.index = index
-        self._arrays = open_arrays(index, k1, b) if arrays and not rm3 else None
+        self._arrays = None
+        if arrays and not rm3 and (index / BM25_ARRAYS).is_file():
+            from toolkit.models.lucene.bm25_arrays import open_arrays  # a module less for all other searches
+
+            self._arrays = open_arrays(index, k1, b)
         self._analyzer = analyzer(language)
         self._rm3, self._k1, self._b = rm3, k1, b
         if self._arrays is None:
@@ -97,7 +106,7 @@ class Searcher:
         arrays, weights = None if filters else self._arrays, {}
         if arrays:
             weights = self._weights(arrays, different)
-            arrays = arrays if all(map(is_exact, weights.values())) else None
+            arrays = arrays if all(map(arrays.is_exact, weights.values())) else None
         if arrays:
             ask: Callable[[Query], Answer] = lambda query: arrays.best(weights[query], hits)  # noqa: E731
         else:

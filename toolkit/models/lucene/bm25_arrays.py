@@ -3,7 +3,7 @@
 A term's part of a document's score is, in Lucene and here, w - w / (1 + tf c), all in 32 bits: w is the term's idf times how
 often the query has it, and c follows from the document's length. 1 + tf c is computed once, when the arrays are made, for one
 k1 and b. Lucene adds the parts in 64 bits, in an order of its own, and rounds the sum to 32 bits: where the sum is exact in 64
-bits no order matters, and where it may not be (see `is_exact`) the query is Lucene's.
+bits no order matters, and where it may not be (see `Bm25Arrays.is_exact`) the query is Lucene's.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.yaml_json import read_json
 from toolkit.core.tables.columns import to_arrow
+from toolkit.files.formats.indexes import BM25_ARRAYS
 from toolkit.models.lucene.docids import DocIds
 
 K1, B = 0.9, 0.4  # Anserini's, which the arrays of an index are made for
 FORMAT = 1
-ABOUT = "bm25.json"
 NAMES = {kind: f"bm25.{kind}" for kind in ("terms", "ids", "counts", "docs", "divisors", "order")}
 DTYPES = {"counts": "<i4", "docs": "<i4", "divisors": "<f4", "order": "<i4"}
 FREQUENT = 4  # a term that 1 of so many documents has is added as a row of all documents: no place is looked up
@@ -70,6 +70,13 @@ class Bm25Arrays:
         best = np.lexsort((self._order[found], -scores))[:hits]
         return found[best], scores[best]
 
+    def is_exact(self, weights: dict[int, np.float32]) -> bool:
+        """Whether sums of parts of a query's terms are exact in 64 bits, whatever their order.
+
+        A part is a multiple of half the last bit of its weight, which is at least weight / 2**25, and 53 bits hold the sum.
+        """
+        return not weights or sum(map(float, weights.values())) < EXACT * float(min(weights.values()))
+
     def _sums(self, weights: dict[int, np.float32]) -> np.ndarray:
         """The score of every document in 64 bits; 0 where it has no term."""
         frequent = [term for term in weights if self._counts[term] * FREQUENT >= self.documents]
@@ -95,14 +102,6 @@ def _parts(weight: np.float32, divisors: np.ndarray) -> np.ndarray:
     return weight - weight / divisors
 
 
-def is_exact(weights: dict[int, np.float32]) -> bool:
-    """Whether sums of parts of a query's terms are exact in 64 bits, whatever their order.
-
-    A part is a multiple of half the last bit of its weight, which is at least weight / 2**25, and 53 bits hold a sum of these.
-    """
-    return not weights or sum(map(float, weights.values())) < EXACT * float(min(weights.values()))
-
-
 def idf(documents: int, count: int) -> float:
     """Lucene's, in 64 bits."""
     return math.log(1 + (documents - count + 0.5) / (count + 0.5))
@@ -119,9 +118,9 @@ def _lower_bound(sums: np.ndarray, hits: int) -> float:
 
 def open_arrays(folder: Path, k1: float, b: float) -> Bm25Arrays | None:
     """The arrays of an index's folder; None where it has none, or none for this k1 and b: Lucene searches it then."""
-    if not (folder / ABOUT).is_file():
+    if not (folder / BM25_ARRAYS).is_file():
         return None
-    about = read_json(folder / ABOUT, dict)
+    about = read_json(folder / BM25_ARRAYS, dict)
     if (about.get("format"), about.get("k1"), about.get("b")) != (FORMAT, k1, b):
         return None
     return Bm25Arrays(folder, about)

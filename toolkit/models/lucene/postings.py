@@ -17,10 +17,11 @@ from toolkit.core.system.files import write_text
 from toolkit.core.system.lazy_names import compute
 from toolkit.core.tables.columns import ONE_ARRAY, to_arrow
 from toolkit.core.topics import Topic
+from toolkit.files.formats.indexes import BM25_ARRAYS
 from toolkit.models.lucene import jvm
 from toolkit.models.lucene.anserini import ENGLISH, LUCENE, Searcher, open_directory, open_reader
 from toolkit.models.lucene.anserini_index import is_almost_full
-from toolkit.models.lucene.bm25_arrays import ABOUT, DTYPES, FORMAT, K1, NAMES, B, idf, open_arrays
+from toolkit.models.lucene.bm25_arrays import DTYPES, FORMAT, K1, NAMES, B, idf, open_arrays
 from toolkit.models.lucene.docids import DocIds
 from toolkit.models.lucene.jvm import Function, bound, in_order, java_class
 
@@ -49,7 +50,7 @@ def make_arrays(folder: Path, language: str = ENGLISH) -> bool:
         if is_almost_full(folder):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
     finally:
-        for name in (*RAW.values(), *(() if made else (*NAMES.values(), ABOUT))):
+        for name in (*RAW.values(), *(() if made else (*NAMES.values(), BM25_ARRAYS))):
             (folder / name).unlink(missing_ok=True)
     return made
 
@@ -148,7 +149,7 @@ def _complete(folder: Path, sizes: dict[str, int]) -> bool:
             divisors.astype("<f4").tofile(file)
     by_id = compute.array_sort_indices(ids.take(to_arrow(np.arange(len(ids)))))
     np.argsort(by_id.to_numpy()).astype("<i4").tofile(folder / NAMES["order"])
-    write_text(folder / ABOUT, json.dumps({"format": FORMAT, "k1": K1, "b": B, **sizes}) + "\n")
+    write_text(folder / BM25_ARRAYS, json.dumps({"format": FORMAT, "k1": K1, "b": B, **sizes}) + "\n")
     return True
 
 
