@@ -1,4 +1,6 @@
-"""`tandem search` beside `pyserini.search.lucene`: 1,000 queries over 500,000 generated documents, the same run line by line.
+"""`tandem search` beside bm25s and `pyserini.search.lucene`: 1,000 queries over 500,000 generated documents.
+
+The run is Pyserini's, line by line; bm25s has its own words, and breaks ties otherwise.
 
 .venv/bin/python scripts/bench/bench_search.py
 .venv/bin/python scripts/bench/bench_search.py --files bm25               what the day's comparison of the index's files costs
@@ -61,16 +63,20 @@ def main() -> int:
     elif not index.exists():
         build_index(corpus_from_files(write_corpus(args.folder, args.documents)), index)
     mine, theirs = args.folder / "tandem.trec", args.folder / "pyserini.trec"
-    shared = ["--topics", str(topics), "--index", str(index), "--hits", str(args.hits), "--threads", str(args.threads)]
-    python = sys.executable
+    asked = ["--topics", str(topics), "--hits", str(args.hits), "--threads", str(args.threads)]
+    python, shared = sys.executable, [*asked, "--index", str(index)]
     if args.files:
         os.environ["TANDEM_HOME"] = str(args.folder / "home")
         line = [python, "-m", "toolkit.search", *shared, "--system", args.files, "--output", str(mine)]
         compare_files(line, args)
         return 0
+    sparse = [python, str(HERE / "peer_bm25s.py"), "--index", str(args.folder / f"bm25s-{args.documents}")]
+    if not (args.folder / f"bm25s-{args.documents}").exists():
+        measure([*sparse, "--corpus", str(write_corpus(args.folder, args.documents))], args.folder / "log")
     compare(
         {
             "tandem": [python, "-m", "toolkit.search", *shared, "--output", str(mine)],
+            "bm25s": [*sparse, *asked, "--output", str(args.folder / "bm25s.trec")],
             "pyserini": [
                 *(python, str(HERE / "peer.py"), "pyserini.search.lucene", *shared),
                 *("--bm25", "--batch-size", "64", "--output", str(theirs)),

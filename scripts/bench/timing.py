@@ -19,7 +19,7 @@ def measure(command: list[str], log: Path) -> tuple[float, float]:
 
 
 def compare(contestants: dict[str, list[str]], rounds: int, log: Path) -> None:
-    """Run the commands in turn, `rounds` times, and print each median beside the first one's; the last is the peer."""
+    """Run the commands in turn, `rounds` times, and print each median, and the first one's beside each other's."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in contestants}
     for number in range(1, rounds + 1):
         for name, command in contestants.items():
@@ -27,8 +27,9 @@ def compare(contestants: dict[str, list[str]], rounds: int, log: Path) -> None:
             times[name].append((wall, cpu))
             print(f"round {number}: {name:<10} {wall:7.2f} s wall {cpu:7.2f} s CPU", flush=True)
     medians = {name: [statistics.median(values) for values in zip(*taken, strict=True)] for name, taken in times.items()}
-    ours, *_, peer = medians
+    ours, *peers = medians
     for name, (wall, cpu) in medians.items():
         print(f"median:  {name:<10} {wall:7.2f} s wall {cpu:7.2f} s CPU")
-    ratios = [theirs / mine for mine, theirs in zip(medians[ours], medians[peer], strict=True)]
-    print(f"{ours} is {ratios[0]:.2f}x as fast as {peer} (wall), {ratios[1]:.2f}x (CPU)")
+    for peer in peers:
+        ratios = [theirs / mine for mine, theirs in zip(medians[ours], medians[peer], strict=True)]
+        print(f"{ours} is {ratios[0]:.2f}x as fast as {peer} (wall), {ratios[1]:.2f}x (CPU)")

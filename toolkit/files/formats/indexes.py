@@ -15,6 +15,7 @@ from toolkit.core.templates import template_digest
 
 NAME = "tandem.yaml"
 FORMAT = 1
+BM25_ARRAYS = "bm25.json"  # in a Lucene index's folder: what the arrays beside it are made for
 KINDS = {dict: "mapping", list: "list", str: "text", int: "whole number", bool: "true or false"}
 # what a record says where it says it, of an index and of vectors
 TYPES = {

@@ -4,12 +4,14 @@ SearchCollection reads each retrieved document's stored fields to learn its id, 
 search sorted by score and id has both in its result already: that is all that is asked for here.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,19 +19,25 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import jnius
 from toolkit.core.system.progress import progress
-from toolkit.core.tables.columns import Ids, split_lines
+from toolkit.core.tables.columns import Ids, split_lines, to_arrow
 from toolkit.core.topics import Topic
+from toolkit.files.formats.indexes import BM25_ARRAYS
 from toolkit.models.lucene import jvm
 from toolkit.models.lucene.docids import say_lacking
 from toolkit.models.lucene.jvm import java_class
 
+if TYPE_CHECKING:
+    from toolkit.models.lucene.bm25_arrays import Bm25Arrays
+
 LUCENE = "Lorg/apache/lucene"
+ANALYZE = f"({LUCENE}/analysis/Analyzer;Ljava/lang/String;)Ljava/util/List;"
+JOIN = "(Ljava/lang/CharSequence;Ljava/lang/Iterable;)Ljava/lang/String;"
 DECIMALS = 6  # as Anserini writes scores: 4 decimals, ties broken in the 6th
 ENGLISH = "en"
 RM3 = {"fb_terms": 10, "fb_docs": 10, "original_query_weight": 0.5}  # Anserini's defaults
 RM3_CANDIDATES = 50  # SearchCollection's -rerankCutoff
 
-Answer = tuple[str, list[float]]  # document ids, one a line, and their scores as Lucene has them
+Answer = tuple[Any, Sequence[float]]  # document ids, one a line, or positions in arrays; their scores as Lucene has them
 
 
 class Query(NamedTuple):
@@ -42,18 +50,35 @@ class Query(NamedTuple):
 class Searcher:
     """BM25 (k1, b), with RM3 where asked for, over one Lucene index made by Anserini, with the analyzer of a language.
 
-    Raises ToolkitError where the folder holds no index, or one that Anserini did not make.
+    arrays  whether the arrays beside the index (`bm25_arrays`) are used where there are some for this k1 and b; the run is
+            the same without
+
+    Raises ToolkitError where the folder holds no index, or one that Anserini did not make, or damaged arrays.
     """
 
-    def __init__(self, index: Path, *, k1: float = 0.9, b: float = 0.4, rm3: bool = False, language: str = ENGLISH):
+    def __init__(
+        self, index: Path, *, k1: float = 0.9, b: float = 0.4, rm3: bool = False, language: str = ENGLISH, arrays: bool = True
+    ):
         self.index = index
+        self._arrays = None
+        if arrays and not rm3 and (index / BM25_ARRAYS).is_file():
+            from toolkit.models.lucene.bm25_arrays import open_arrays  # a module less for all other searches
+
+            self._arrays = open_arrays(index, k1, b)
         self._analyzer = analyzer(language)
-        self._reader = open_reader(index)
-        self._searcher = java_class("org.apache.lucene.search.IndexSearcher")(self._reader)
-        self._searcher.setSimilarity(java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b))
+        self._rm3, self._k1, self._b = rm3, k1, b
+        if self._arrays is None:
+            _ = self._searcher  # a folder without an index is an error now
+
+    @cached_property
+    def _searcher(self) -> Any:
+        """Lucene's; with arrays it is opened for what they do not answer."""
+        searchers = java_class("org.apache.lucene.search.IndexSearcher")
         # a long query has more distinct terms than Lucene's limit of 1,024, which guards against wildcards
-        java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
-        self._rm3 = rm3
+        searchers.setMaxClauseCount(2**31 - 1)
+        searcher = searchers(open_reader(self.index))
+        searcher.setSimilarity(java_class("org.apache.lucene.search.similarities.BM25Similarity")(self._k1, self._b))
+        return searcher
 
     def search(
         self,
@@ -78,9 +103,16 @@ class Searcher:
             present = {among: self._searcher.count(query) for among, query in filters.items()}
             lacking = sum(len(query.among) - present[query.among] for query in wanted)
             say_lacking(self.index, lacking, sum(len(query.among) for query in wanted))
-        ask = self._feedback(hits, filters) if self._rm3 else self._plain(hits, filters, different)
+        arrays, weights = None if filters else self._arrays, {}
+        if arrays:
+            weights = self._weights(arrays, different)
+            arrays = arrays if all(map(arrays.is_exact, weights.values())) else None
+        if arrays:
+            ask: Callable[[Query], Answer] = lambda query: arrays.best(weights[query], hits)  # noqa: E731
+        else:
+            ask = self._feedback(hits, filters) if self._rm3 else self._plain(hits, filters, different)
         answers = dict(zip(different, _ask_all(ask, different, threads, self.index), strict=True))
-        return _run(topics, wanted, answers, tag, str(self.index))
+        return _run(topics, wanted, answers, tag, str(self.index), arrays)
 
     def tokens(self, text: str) -> list[str]:
         """What the analyzer makes of a text."""
@@ -105,6 +137,13 @@ class Searcher:
         # in this thread: pyjnius mixes up the builders of several
         queries = {query: filtered(build(query.text), filters[query.among]) for query in wanted}
         return lambda query: answer(queries[query])
+
+    def _weights(self, arrays: Bm25Arrays, queries: Sequence[Query]) -> dict[Query, dict[int, np.float32]]:
+        """The weights of each query's terms in the arrays; the terms are Lucene's analyzer's."""
+        analyze = jvm.static("io.anserini.analysis.AnalyzerUtils", "analyze", ANALYZE, self._analyzer).then(
+            jvm.static("java.lang.String", "join", JOIN, "\n")  # no analyzer leaves a line feed in a token
+        )
+        return dict(zip(queries, arrays.weights([analyze(query.text).split("\n") for query in queries]), strict=True))
 
     def _query_builder(self) -> jvm.Function:
         return jvm.bound(
@@ -268,21 +307,33 @@ def _ask_all(ask: Callable[[Query], Answer], queries: Sequence[Query], threads: 
     return answers
 
 
-def _run(topics: Sequence[Topic], wanted: Sequence[Query], answers: Mapping[Query, Answer], tag: str, source: str) -> Run:
-    """The answers as a run, in the order of the topics; wanted: the query of each."""
+def _run(
+    topics: Sequence[Topic],
+    wanted: Sequence[Query],
+    answers: Mapping[Query, Answer],
+    tag: str,
+    source: str,
+    arrays: Bm25Arrays | None,
+) -> Run:
+    """The answers as a run, in the order of the topics; wanted: the query of each; arrays: what they are positions in."""
     first, rankings, total = {}, [], 0  # query -> the place of its first line among all lines of all answers
     for query, answer in answers.items():
         first[query] = total
         total += len(answer[1])
         rankings.append(answer)
-    doc_ids = split_lines("\n".join(ids for ids, scores in rankings if scores))
+    found = [docs for docs, scores in rankings if len(scores)]
+    if arrays:
+        positions = to_arrow(np.concatenate([np.empty(0, np.int64), *found])).dictionary_encode()
+        documents = Ids(arrays.ids.take(positions.dictionary), positions.indices.to_numpy())
+    else:
+        documents = Ids(split_lines("\n".join(found)))
     scores = np.concatenate([*strict_scores([scores for _, scores in rankings]), np.empty(0, np.float32)])
-    present = [(topic.query_id, query) for topic, query in zip(topics, wanted, strict=True) if answers[query][1]]
+    present = [(topic.query_id, query) for topic, query in zip(topics, wanted, strict=True) if len(answers[query][1])]
     lengths = np.array([len(answers[query][1]) for _, query in present], np.int64)
     starts = np.array([first[query] for _, query in present], np.int64)
     queries = np.repeat(np.arange(len(present), dtype=np.int32), lengths)
     lines = np.arange(len(queries)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    documents = Ids(doc_ids).take(lines)
+    documents = documents.take(lines)
     if len(known := documents.distinct) == 1 and known[0].as_py() == "":
         raise ToolkitError(f"{source}: its documents have no ids to sort by", "rebuild the index with `tandem index`")
     return Run(tuple(query_id for query_id, _ in present), queries, documents, scores[lines].astype(np.float64), tag=tag)

@@ -253,9 +253,10 @@ def bound(instance: Any, owner: str, name: str, descriptor: str, *arguments: Any
     return Function(_handles().insertArguments(handle, 0, instance, *map(_boxed, arguments)))
 
 
-def static(owner: str, name: str, descriptor: str) -> Function:
-    """A static method."""
-    return Function(_handles().publicLookup().findStatic(java_class(owner), name, _method_type(descriptor)))
+def static(owner: str, name: str, descriptor: str, *arguments: Any) -> Function:
+    """A static method with its first arguments fixed."""
+    handle = _handles().publicLookup().findStatic(java_class(owner), name, _method_type(descriptor))
+    return Function(_handles().insertArguments(handle, 0, *map(_boxed, arguments)) if arguments else handle)
 
 
 def constructor(owner: str, descriptor: str, *arguments: Any) -> Function:
@@ -274,6 +275,14 @@ def field(owner: str, name: str, descriptor: str) -> Function:
     return Function(_handles().publicLookup().findGetter(java_class(owner), name, _named(descriptor)))
 
 
+def of_fields(function: Function, owner: str, **fields: str) -> Function:
+    """The function that takes an instance and gives what another one does of its fields; name -> descriptor, in their order."""
+    getters = [field(owner, name, descriptor).handle for name, descriptor in fields.items()]
+    handle = _handles().filterArguments(function.handle, 0, *getters)
+    takes = _method_type(f"(L{owner.replace('.', '/')};)V")
+    return Function(_handles().permuteArguments(handle, takes, *[0] * len(getters)))
+
+
 def element(position: int) -> Function:
     """The function that takes an object array and gives the element at `position`."""
     return fixed(Function(_handles().arrayElementGetter(_named("[Ljava/lang/Object;"))), position)
@@ -281,23 +290,49 @@ def element(position: int) -> Function:
 
 def each(function: Function) -> Function:
     """The function that takes a stream and gives the stream of its elements' values under `function`."""
-    return _mapping(function, "map", "(Ljava/util/function/Function;)Ljava/util/stream/Stream;", "Ljava/lang/Object;")
+    general = function.handle.asType(_method_type("(Ljava/lang/Object;)Ljava/lang/Object;"))
+    return _calling(general, "Stream", "map", "(Ljava/util/function/Function;)Ljava/util/stream/Stream;")
 
 
 def each_double(function: Function) -> Function:
     """The same for a function that gives a double; the result is a DoubleStream."""
-    return _mapping(function, "mapToDouble", "(Ljava/util/function/ToDoubleFunction;)Ljava/util/stream/DoubleStream;", "D")
+    general = function.handle.asType(_method_type("(Ljava/lang/Object;)D"))
+    return _calling(general, "Stream", "mapToDouble", "(Ljava/util/function/ToDoubleFunction;)Ljava/util/stream/DoubleStream;")
 
 
-def _mapping(function: Function, name: str, descriptor: str, gives: str) -> Function:
-    mapping = _handles().publicLookup().findVirtual(java_class("java.util.stream.Stream"), name, _method_type(descriptor))
+def in_order(*functions: Function) -> Function:
+    """The function without argument that calls such functions one after the other, and gives what the last one does."""
+    last = functions[-1].handle
+    for function in reversed(functions[:-1]):
+        last = _handles().foldArguments(last, function.handle.asType(_method_type("()V")))
+    return Function(last)
+
+
+def times(function: Function) -> Function:
+    """The function that takes a number and calls one without argument so often."""
+    return _counted(function, "forEach", "(Ljava/util/function/IntConsumer;)V", "()V")
+
+
+def while_true(function: Function) -> Function:
+    """The function that calls one without argument until it gives false, and at most as often as the number that it takes."""
+    return _counted(function, "allMatch", "(Ljava/util/function/IntPredicate;)Z", "()Z")
+
+
+def _counted(function: Function, name: str, descriptor: str, gives: str) -> Function:
+    numbers = static("java.util.stream.IntStream", "range", "(II)Ljava/util/stream/IntStream;", 0)
+    counted = _handles().dropArguments(function.handle.asType(_method_type(gives)), 0, _method_type("(I)V").parameterList())
+    return numbers.then(_calling(counted, "IntStream", name, descriptor))
+
+
+def _calling(general: Any, stream: str, name: str, descriptor: str) -> Function:
+    """The function that takes a stream and gives its method's result, where that takes the handle as its interface."""
+    mapping = _handles().publicLookup().findVirtual(java_class(f"java.util.stream.{stream}"), name, _method_type(descriptor))
     interface = _class(mapping.type().parameterType(1))
     make = static(
         "java.lang.invoke.MethodHandleProxies",
         "asInterfaceInstance",
         "(Ljava/lang/Class;Ljava/lang/invoke/MethodHandle;)Ljava/lang/Object;",
     ).handle
-    general = function.handle.asType(_method_type(f"(Ljava/lang/Object;){gives}"))
     # the instance is made within Java at every call: pyjnius cannot hold one, its class is hidden and has no name
     instance = _handles().insertArguments(make, 0, interface, general)
     instance = instance.asType(instance.type().changeReturnType(interface))

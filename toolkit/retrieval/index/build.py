@@ -12,7 +12,7 @@ from typing import Any
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
-from toolkit.core.system.progress import progress, say
+from toolkit.core.system.progress import progress, say, silenced
 from toolkit.core.topics import Topic
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.files.formats.indexes import write_index_record
@@ -23,6 +23,7 @@ from toolkit.retrieval.index.index_types import LUCENE, is_index
 from toolkit.retrieval.index.lucene_shards import SHARD, Taker, lucene_libraries, merged_shards
 
 LATIN = "LATIN"
+ARRAYS = 10_000  # documents from which arrays are worth their disk: Lucene answers as fast in fewer
 LONGEST = 100  # characters of a word: of scripts without blanks it may be a sentence
 
 
@@ -62,6 +63,7 @@ def build_index(
         indexed = merged_shards(output, read, name, executor, **how, size=shard_size or SHARD)
     with indexed as (part, counts.documents):
         refuse_empty(corpus, counts)
+        add_arrays(part, language, counts.documents)
         record = {"kind": LUCENE, "language": language, "corpus": corpus.facts(), **asdict(counts)}
         record |= {"statistics": StoredTexts(part).statistics(), "words": words.facts()}
         write_index_record(part, record, command, started, **lucene_libraries())
@@ -80,6 +82,18 @@ def _indexed(
             for done in read(indexer):
                 advance(done)
         yield part, indexer.documents
+
+
+def add_arrays(folder: Path, language: str, documents: int) -> None:
+    """Make the arrays that a large index is searched by, beside it; say where its scores cannot be had of them."""
+    from toolkit.models.lucene.postings import make_arrays
+
+    if documents >= ARRAYS:
+        say("making the arrays for BM25")
+        with silenced():
+            made = make_arrays(folder, language)
+        if not made:
+            say("note: the index has no arrays for BM25, which would not have Lucene's scores: Lucene searches it")
 
 
 def check_output(output: Path) -> None:
