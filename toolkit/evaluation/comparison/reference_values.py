@@ -99,6 +99,7 @@ def _copied_judgments(qrels: Qrels) -> Positions:
     rows = judgments(qrels)
     return replace(
         rows,
+        ideals={},
         query_ids=_copied_ids(rows.query_ids),
         queries=_copied_codes(rows.queries, len(rows.query_ids)),
         **{name: np.tile(getattr(rows, name), COPIES) for name in ("docs", "subtopics", "relevance")},

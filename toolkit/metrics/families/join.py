@@ -103,6 +103,7 @@ class Positions:
     relevance  (n,) int64
     ranks, scores, missing, lengths  as in `Located`; lengths is parallel to query_ids
     iterations, weights  of the qrels: the names of the subtopics, and how much each counts
+    ideals     cutoff -> what nDCG divides by, once it is asked for: the same judgments share it over all runs
     """
 
     query_ids: tuple[str, ...]
@@ -116,6 +117,7 @@ class Positions:
     lengths: np.ndarray
     iterations: tuple[str, ...] = ()
     weights: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    ideals: dict[int | None, np.ndarray] = field(default_factory=dict)
 
     @property
     def absent(self) -> np.ndarray:
@@ -157,7 +159,7 @@ class Positions:
 
     def _rows(self, rows: np.ndarray) -> Positions:
         columns = ("queries", "docs", "subtopics", "relevance", "ranks", "scores", "missing")
-        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
+        return replace(self, **{name: getattr(self, name)[rows] for name in columns}, ideals={})
 
 
 @once_per_pair
