@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from toolkit import metrics as tandem
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE
-from toolkit.core.runs import Run
+from toolkit.core.runs import Excerpt, Run
 from toolkit.core.scores import Change, Place, Scores
 from toolkit.core.tables.aligned_table import Table
+from toolkit.core.tables.columns import lookup, to_arrow
 from toolkit.datasets.recorded_topics import recorded_benchmark
 from toolkit.evaluation.comparison.comparison import Baseline, against, untested
 from toolkit.evaluation.comparison.controls import recorded_controls
@@ -29,6 +32,7 @@ from toolkit.evaluation.scores.scoring import MeasureSet, score, score_reference
 from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives
 from toolkit.metrics.evaluation import MISSING
 from toolkit.metrics.explanation import lay_out
+from toolkit.metrics.providers import is_ours
 
 if TYPE_CHECKING:
     from toolkit.datasets import PublishedIds
@@ -179,6 +183,7 @@ def prepare(
     measures: str | Sequence[str] | None = None,
     apart: bool = False,
     every_mode: bool = True,
+    lists: int | None = None,
 ) -> Evaluation:
     """Read everything, and check that it fits; parameters as in `toolkit.evaluation.evaluate`.
 
@@ -188,6 +193,8 @@ def prepare(
     measures    that are going to be computed: a run may lack the modes that none of them reads
     apart       each file is a run by itself, and they stay in the order given
     every_mode  a run that has no query of a mode is refused, unless its record says that it was searched
+    lists       of runs only judged documents and so many of each list are kept, if the measures are all computed here: those of
+                ir_measures' providers read whole runs
     """
     one_of("ids", ids, IDS)
     one_of("unjudged", unjudged, subtopics.CHOICES)
@@ -200,11 +207,33 @@ def prepare(
     published = judgments.published if ids == "published" else None
     if ids == "published" and not published:
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
-    loaded = (load_each if apart else load_runs)(as_sources(runs, named), published.rename if published else None)
+    excerpt = lists is not None and all(map(is_ours, tandem.parse_all(measures or judgments.all_measures)))
+    keep = excerpts(judgments, lists) if excerpt else (lambda run: run)
+    load = load_each if apart else load_runs
+    loaded = load(as_sources(runs, named), published.rename if published else None, lambda run: keep(to_depth(run, depth)))
     judgments, loaded = in_modes_read(judgments, loaded, measures)
     for run in loaded:
         check(run, run.tag, judgments, every_mode=every_mode)
-    return Evaluation(tuple(to_depth(run, depth) for run in loaded), judgments, published, benchmark)
+    return Evaluation(tuple(loaded), judgments, published, benchmark)
+
+
+def excerpts(judgments: Judgments, depth: int) -> Callable[[Run], Excerpt]:
+    """What takes out of a run the best `depth` documents of each query, and those that are judged for it in any mode."""
+    qrels, split = judgments.qrels, judgments.known_modes.split
+    bases: dict[str, int] = {}
+    base_of = np.array([bases.setdefault(split(query_id)[0], len(bases)) for query_id in qrels.query_ids], np.int64)
+    width = len(qrels.doc_ids)
+    judged = to_arrow(np.unique(base_of[qrels.queries] * width + qrels.docs))
+
+    def excerpt(run: Run) -> Excerpt:
+        run.doc_ids  # noqa: B018  numbered: a document is looked up once, and not in every line
+        docs = run.documents.find(qrels.doc_ids)
+        base = np.array([bases.get(split(query_id)[0], -1) for query_id in run.query_ids], np.int64)[run.queries]
+        lines = np.flatnonzero((docs >= 0) & (base >= 0))
+        places = lookup(to_arrow(base[lines] * width + docs[lines]), judged)
+        return run.excerpt(depth, lines[places >= 0])
+
+    return excerpt
 
 
 def benchmark_of(runs: Any) -> str:

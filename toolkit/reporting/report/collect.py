@@ -22,6 +22,7 @@ from toolkit.evaluation.scores.stance import by_stance, contested_questions, rea
 from toolkit.files.provenance import NamedRun, Recorded, run_names, system_name
 from toolkit.files.provenance.naming import natural
 from toolkit.metrics.families.diagnostics import Findings
+from toolkit.reporting.pages import TOP
 from toolkit.reporting.report.differences import with_baseline
 from toolkit.reporting.report.model import Key, QueryValues, ReportModel, RunFacts
 from toolkit.reporting.report.run_facts import cost_of, find_system, heading_of, headings
@@ -47,6 +48,7 @@ def collect(
     perspectives: Sequence[Any] = (),
     stances: str | Path | None = None,
     baseline: str | None = None,
+    whole: bool = True,
 ) -> list[ReportModel]:
     """Read and score runs, benchmark by benchmark; of several benchmarks, each run is judged by the one whose queries it has.
 
@@ -57,6 +59,8 @@ def collect(
     perspectives                                 runs of the perspectives of questions with two sides, ids `<question>.<n>`
     stances                                      a file that says which perspective supports, see `analyze stance`
     baseline                                     the run that others are compared with: name, tag or file; else that of BM25
+    whole                                        whether all lines of runs are kept, which papers' numbers, claims and pages of
+                                                 two runs read; a report of its own reads judged documents and the top of lists
 
     Raises ToolkitError for what cannot be read or judged, and where a run fits none of several benchmarks or two of them.
     """
@@ -71,7 +75,10 @@ def collect(
     for name, of_benchmark in given:
         # published ids are for reading runs: plots and queries know ours
         evaluation = replace(
-            prepare(of_benchmark, name, qrels, depth, ids, unjudged, modes=modes, measures=measures), published=None
+            prepare(
+                *(of_benchmark, name, qrels, depth, ids, unjudged), modes=modes, measures=measures, lists=None if whole else TOP
+            ),
+            published=None,
         )
         models.append(_model_of(evaluation, evaluation.benchmark, of_benchmark, measures, missing, ori_unit, x))
     if perspectives or stances:
