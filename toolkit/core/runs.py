@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolkit.core.system.lazy_names import pandas, pyarrow
+from toolkit.core.system.memory import stored
 from toolkit.core.tables.columns import Ids, encode
 from toolkit.core.tables.tabular import to_html
 
@@ -207,7 +208,7 @@ class Run:
         return Excerpt(
             *(self.query_ids, self.queries[lines], Ids(self.documents.texts(lines)), self.scores[lines], self.tag, self.source),
             lengths=self.lengths,
-            ranked_scores=self.scores_by_rank(),
+            ranked_scores=stored(self.scores_by_rank()),
             line_ranks={ties: each[lines] for ties, each in ranks.items()},
             depth=depth,
         )
@@ -218,13 +219,13 @@ class Excerpt(Run):
     """Some lines of a run, which know where they stand in all of it: measures need no more of a thousand documents a query.
 
     lengths        (queries,) int64, of the whole run
-    ranked_scores  (lines of the whole run,) float64, in its `order`
+    ranked_scores  gives (lines of the whole run,) float64, in its `order`
     line_ranks     ties -> (n,) int64, of the lines that are here
     depth          so many documents of each query are here, the best ones; below, some
     """
 
     lengths: np.ndarray = field(kw_only=True)
-    ranked_scores: np.ndarray = field(kw_only=True)
+    ranked_scores: Callable[[], np.ndarray] = field(kw_only=True)
     line_ranks: Mapping[str, np.ndarray] = field(kw_only=True)
     depth: int = field(kw_only=True)
 
@@ -238,13 +239,14 @@ class Excerpt(Run):
 
     def scores_by_rank(self) -> np.ndarray:
         """Those of the whole run."""
-        return self.ranked_scores
+        return self.ranked_scores()
 
     def select(self, query_ids: Iterable[str]) -> Excerpt:
         """The lines of these queries only."""
         wanted = set(query_ids)
         keep = np.array([query_id in wanted for query_id in self.query_ids], bool)
-        scores = self.ranked_scores[np.repeat(keep, self.lengths)]
+        # seldom asked for, and larger than all else
+        scores = lambda: self.scores_by_rank()[np.repeat(keep, self.lengths)]  # noqa: E731
         return replace(super().select(wanted), lengths=self.lengths[keep], ranked_scores=scores)
 
     def head(self, depth: int) -> Run:
@@ -296,7 +298,7 @@ def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
     return Excerpt(
         **vars(joined),
         lengths=np.concatenate([run.lengths for run in runs]),
-        ranked_scores=np.concatenate([run.scores_by_rank() for run in runs]),
+        ranked_scores=lambda: np.concatenate([run.scores_by_rank() for run in runs]),
         line_ranks={ties: np.concatenate([run.ranks(ties) for run in runs]) for ties in runs[0].line_ranks},
         depth=min(run.depth for run in runs),
     )

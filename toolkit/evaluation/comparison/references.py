@@ -66,7 +66,7 @@ class BaseLists:
         if len(self.queries) == self.lengths.sum():
             return run
         lengths = np.tile(self.lengths, len(ranks))
-        scores = 1 / np.concatenate([np.arange(1, length + 1) for length in lengths.tolist()])
+        scores = lambda: 1 / np.concatenate([np.arange(1, length + 1) for length in lengths.tolist()])  # noqa: E731
         return Excerpt(**vars(run), lengths=lengths, ranked_scores=scores, line_ranks={"trec": rank, "file": rank}, depth=0)
 
 

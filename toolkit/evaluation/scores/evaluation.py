@@ -16,11 +16,12 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE
 from toolkit.core.runs import Excerpt, Run
 from toolkit.core.scores import Change, Place, Scores
+from toolkit.core.system.memory import give_back
 from toolkit.core.tables.aligned_table import Table
-from toolkit.core.tables.columns import lookup, to_arrow
+from toolkit.core.tables.columns import AT_ONCE, lookup, to_arrow
 from toolkit.datasets.recorded_topics import recorded_benchmark
 from toolkit.evaluation.comparison.comparison import Baseline, against, untested
-from toolkit.evaluation.comparison.controls import recorded_controls
+from toolkit.evaluation.comparison.controls import Records, controls_among, recorded_controls
 from toolkit.evaluation.comparison.intervals import NOTE
 from toolkit.evaluation.comparison.intervals import intervals as intervals_of
 from toolkit.evaluation.comparison.notes import falling_notes, run_findings, run_notes
@@ -46,12 +47,14 @@ class Evaluation:
 
     published  where query ids are read and written as the benchmark published them
     benchmark  its name, or that of an id of ir_datasets; None where qrels alone judge
+    records    tag -> those of the run's files, where they are known: to verify one is to read the file again
     """
 
     runs: tuple[Run, ...]
     judgments: Judgments
     published: PublishedIds | None = None
     benchmark: str | None = None
+    records: Mapping[str, Records] | None = None
 
     @property
     def has_references(self) -> bool:
@@ -87,7 +90,7 @@ class Evaluation:
         if references:
             self._check_references()
         types, notes = types_of(self.judgments) if by_type else ((), [])
-        runs, controls = _in_order(self.runs, baseline)
+        runs, controls = _in_order(self.runs, baseline, self.records)
         rows = []
         for run in runs:
             rows += score(run, self.judgments, chosen, types=types, by_query=by_query)
@@ -149,11 +152,14 @@ class Evaluation:
         return [lay_out(run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs]
 
 
-def _in_order(runs: Sequence[Run], baseline: Baseline | None) -> tuple[list[Run], Mapping[str, tuple[str, str]]]:
+def _in_order(
+    runs: Sequence[Run], baseline: Baseline | None, records: Mapping[str, Records] | None
+) -> tuple[list[Run], Mapping[str, tuple[str, str]]]:
     """The runs, the baseline first and each followed by its controls; and those (`recorded_controls`), without the baseline."""
+    known = recorded_controls(runs) if records is None else controls_among(records)
     first = [baseline.of(runs)] if baseline else []
     ordered = [*first, *(run for run in runs if run not in first)]
-    controls = {tag: of for tag, of in recorded_controls(runs).items() if tag not in [run.tag for run in first]}
+    controls = {tag: of for tag, of in known.items() if tag not in [run.tag for run in first]}
     places = {run.tag: place for place, run in enumerate(ordered)}
     places |= {tag: places[beside] for tag, (_, beside) in controls.items()}
     return sorted(ordered, key=lambda run: (places[run.tag], run.tag in controls)), controls
@@ -227,11 +233,16 @@ def excerpts(judgments: Judgments, depth: int) -> Callable[[Run], Excerpt]:
 
     def excerpt(run: Run) -> Excerpt:
         run.doc_ids  # noqa: B018  numbered: a document is looked up once, and not in every line
-        docs = run.documents.find(qrels.doc_ids)
-        base = np.array([bases.get(split(query_id)[0], -1) for query_id in run.query_ids], np.int64)[run.queries]
-        lines = np.flatnonzero((docs >= 0) & (base >= 0))
-        places = lookup(to_arrow(base[lines] * width + docs[lines]), judged)
-        return run.excerpt(depth, lines[places >= 0])
+        places = lookup(run.doc_ids, qrels.doc_ids)
+        firsts = np.array([bases.get(split(query_id)[0], -1) for query_id in run.query_ids], np.int64) * width
+        lines = []
+        for first in range(0, len(run), AT_ONCE):
+            docs, keys = (column[first : first + AT_ONCE] for column in (run.docs, run.queries))
+            docs, keys = places[docs], firsts[keys]
+            known = np.flatnonzero((docs >= 0) & (keys >= 0))
+            lines.append(first + known[lookup(to_arrow((keys + docs)[known]), judged) >= 0])
+        give_back()
+        return run.excerpt(depth, np.concatenate(lines))
 
     return excerpt
 

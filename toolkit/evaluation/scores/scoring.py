@@ -145,7 +145,7 @@ def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix:
 def put_together(part: Part, permutations: tandem.MeasureValues) -> tandem.MeasureValues:
     """A measure of `DRAWN` random orders: each core query has the lists of one of the permutations, of each as often."""
     core_ids, cores = core_queries(permutations.query_ids, part)
-    values = np.ravel(permutations.values)[_chosen(part.group, core_ids, cores.tobytes(), permutations.values.shape[1])]
+    values = permutations.values.take(_chosen(part.group, core_ids, cores.tobytes(), permutations.values.shape[1]))
     return replace(permutations, values=values, aggregate=aggregate(tandem.parse(permutations.measure), values))
 
 
