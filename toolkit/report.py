@@ -93,7 +93,7 @@ def main(args: argparse.Namespace) -> None:
     _check_format(args)
     missing = args.missing or "worst"
     named = {name: getattr(args, name) or name in kinds for name in ("published", "claims")}
-    models = collect(args.runs, args.benchmark or (), **_judging(args))
+    models = collect(args.runs, args.benchmark or (), **_judging(args), whole=any(named.values()))
     if named["published"] and args.benchmark:
         from toolkit.evaluation.comparison.paper_comparison import check_judged
 

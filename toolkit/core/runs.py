@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolkit.core.system.lazy_names import pandas, pyarrow
+from toolkit.core.system.memory import stored
 from toolkit.core.tables.columns import Ids, encode
 from toolkit.core.tables.tabular import to_html
 
@@ -107,10 +108,20 @@ class Run:
         """
         return self._trec_order if ties == "trec" else self._file_order
 
+    def ranks(self, ties: str = "trec") -> np.ndarray:
+        """(n,) int64: the rank of each line in its query, from 1."""
+        ranks = np.empty(len(self), np.int64)
+        ranks[self.order(ties)] = np.arange(1, len(self) + 1) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+        return ranks
+
+    def scores_by_rank(self) -> np.ndarray:
+        """(n,) float64: the scores in `order`."""
+        return self.scores[self.order()]
+
     @property
     def tied(self) -> np.ndarray:
         """(n,) bool, in `order`: lines whose score, as a 32-bit float, another document of the query has too."""
-        scores, queries = self.scores.astype(np.float32)[self.order()], self.queries[self.order()]
+        scores, queries = self.scores_by_rank().astype(np.float32), np.repeat(np.arange(len(self.lengths)), self.lengths)
         equal = (scores[1:] == scores[:-1]) & (queries[1:] == queries[:-1])
         tied = np.zeros(len(scores), bool)
         tied[1:] |= equal
@@ -182,16 +193,73 @@ class Run:
 
     def head(self, depth: int) -> Run:
         """The best `depth` documents of each query, in the file's order."""
-        order = self.order()
-        starts = np.cumsum(self.lengths) - self.lengths
-        ranks = np.empty(len(self), np.int64)
-        ranks[order] = np.arange(len(self)) - np.repeat(starts, self.lengths)
-        return self.take(np.flatnonzero(ranks < depth))
+        return self.take(np.flatnonzero(self.ranks() <= depth))
 
     def take(self, lines: np.ndarray, scores: np.ndarray | None = None) -> Run:
         """These lines, by their numbers, in this order; scores: others, parallel to them."""
         scores = self.scores[lines] if scores is None else scores
         return replace(self, queries=self.queries[lines], documents=self.documents.take(lines), scores=scores)
+
+    def excerpt(self, depth: int, more: np.ndarray) -> Excerpt:
+        """The best `depth` documents of each query and `more`, lines by their numbers."""
+        ranks = {"trec": self.ranks()}
+        kept = ranks["trec"] <= depth
+        kept[more] = True
+        lines = np.flatnonzero(kept)
+        ranks["file"] = ranks["trec"] if np.array_equal(self.order(), self.order("file")) else self.ranks("file")
+        return Excerpt(
+            *(self.query_ids, self.queries[lines], Ids(self.documents.texts(lines)), self.scores[lines], self.tag, self.source),
+            lengths=self.lengths,
+            ranked_scores=stored(self.scores_by_rank()),
+            line_ranks={ties: each[lines] for ties, each in ranks.items()},
+            depth=depth,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Excerpt(Run):
+    """Some lines of a run, which know where they stand in all of it: measures need no more of a thousand documents a query.
+
+    lengths        (queries,) int64, of the whole run
+    ranked_scores  gives (lines of the whole run,) float64, in its `order`
+    line_ranks     ties -> (n,) int64, of the lines that are here
+    depth          so many documents of each query are here, the best ones; below, some
+    """
+
+    lengths: np.ndarray = field(kw_only=True)
+    ranked_scores: Callable[[], np.ndarray] = field(kw_only=True)
+    line_ranks: Mapping[str, np.ndarray] = field(kw_only=True)
+    depth: int = field(kw_only=True)
+
+    def order(self, ties: str = "trec") -> np.ndarray:
+        """None: an error where someone takes it for a whole run."""
+        raise AssertionError("the lines of an excerpt have ranks, and no order without the others")
+
+    def ranks(self, ties: str = "trec") -> np.ndarray:
+        """(n,) int64: the rank of each line in the whole run."""
+        return self.line_ranks[ties]
+
+    def scores_by_rank(self) -> np.ndarray:
+        """Those of the whole run."""
+        return self.ranked_scores()
+
+    def select(self, query_ids: Iterable[str]) -> Excerpt:
+        """The lines of these queries only."""
+        wanted = set(query_ids)
+        keep = np.array([query_id in wanted for query_id in self.query_ids], bool)
+        # seldom asked for, and larger than all else
+        scores = lambda: self.scores_by_rank()[np.repeat(keep, self.lengths)]  # noqa: E731
+        return replace(super().select(wanted), lengths=self.lengths[keep], ranked_scores=scores)
+
+    def head(self, depth: int) -> Run:
+        """The best `depth` documents of each query, no more than are here."""
+        assert depth <= self.depth
+        best = self.take(np.flatnonzero(self.ranks() <= depth))
+        return Run(best.query_ids, best.queries, best.documents, best.scores, best.tag, best.source)
+
+    def take(self, lines: np.ndarray, scores: np.ndarray | None = None) -> Excerpt:
+        """These lines."""
+        return replace(super().take(lines, scores), line_ranks={ties: each[lines] for ties, each in self.line_ranks.items()})
 
 
 def _rank_keys(queries: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -219,13 +287,22 @@ def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
     assert len(query_ids) == len(set(query_ids))
     # Python's own integers: numpy's would widen the codes to 64 bits
     starts = [0, *itertools.accumulate(len(run.query_ids) for run in runs[:-1])]
-    return Run(
+    joined = Run(
         query_ids,
         np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=True)]),
         Ids.join([run.documents for run in runs]),
         np.concatenate([run.scores for run in runs]),
         tag=tag or runs[0].tag,
         source=source or ", ".join(run.source for run in runs),
+    )
+    if not isinstance(runs[0], Excerpt):
+        return joined
+    return Excerpt(
+        **vars(joined),
+        lengths=np.concatenate([run.lengths for run in runs]),
+        ranked_scores=lambda: np.concatenate([run.scores_by_rank() for run in runs]),
+        line_ranks={ties: np.concatenate([run.ranks(ties) for run in runs]) for ties in runs[0].line_ranks},
+        depth=min(run.depth for run in runs),
     )
 
 

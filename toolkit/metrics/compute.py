@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -144,16 +144,22 @@ def _in_each_mode(pairs: Pairs, spec: MeasureSpec, function: Callable[[Pairs, in
 
     Absent queries are left out; where the measure has a worst value, they count it, and so do those that lack the base mode.
     """
-    query_ids, values, absent = [], [], []
+    values, absent = [], []
     worst, needed = (np.nan, ()) if spec.worst is None else (spec.worst, (BASE,))
-    for role in [ROLE_NAMES.index(name) for name in spec.modes] or ROLES:
+    roles = tuple(ROLE_NAMES.index(name) for name in spec.modes) or ROLES
+    for role in roles:
         judged = pairs.judged_in(role)
-        modes = (modes[role] for modes in pairs.modes)
-        query_ids += [join_mode(base, mode) for base, mode in zip(pairs.query_ids, modes, strict=True) if mode]
         of_mode = function(pairs, role)[judged]
         absent.append(pairs.absent(*needed, role)[judged])
         values.append(np.where(absent[-1] & ~np.isnan(of_mode), worst, of_mode))
-    return PerQuery(tuple(query_ids), np.concatenate(values), np.concatenate(absent))
+    return PerQuery(_ids_in(pairs.query_ids, pairs.modes, roles), np.concatenate(values), np.concatenate(absent))
+
+
+@lru_cache(maxsize=128)  # many runs are evaluated against the same judgments
+def _ids_in(query_ids: tuple[str, ...], modes: tuple[tuple[str, str, str], ...], roles: tuple[int, ...]) -> tuple[str, ...]:
+    """The queries with their modes, role by role, without those that have no mode of the role."""
+    named = list(zip(query_ids, modes, strict=True))
+    return tuple(join_mode(base, names[role]) for role in roles for base, names in named if names[role])
 
 
 def _minimum_of_groups(joined: Joined, of: PerQuery) -> PerQuery:

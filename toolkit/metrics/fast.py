@@ -18,7 +18,10 @@ EVERYTHING = np.iinfo(np.int64).max
 def ndcg(positions: Positions, cutoff: int | None = None) -> np.ndarray:
     """nDCG with the label as gain (labels below 1 gain nothing) and 1 / log2(rank + 1) as discount."""
     gains = np.maximum(positions.relevance, 0)
-    return normalised(positions, np.where(retrieved(positions, cutoff), gains, 0), gains, cutoff)
+    if cutoff not in positions.ideals:  # the same of every run
+        positions.ideals[cutoff] = _ideal(positions, gains, cutoff, _log_discount)
+    found = _discounted(positions, np.where(retrieved(positions, cutoff), gains, 0), positions.ranks, _log_discount)
+    return ratio(found, positions.ideals[cutoff])
 
 
 def precision(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
@@ -74,25 +77,37 @@ def _hits(positions: Positions, cutoff: int, rel: int) -> np.ndarray:
     return positions.total(retrieved(positions, cutoff) & (positions.relevance >= rel))
 
 
+def _log_discount(rank: int) -> float:
+    return math.log2(rank + 1)
+
+
 def normalised(
     positions: Positions,
     gains: np.ndarray,
     possible: np.ndarray,
     cutoff: np.ndarray | int | None,
-    discount: Callable[[int], float] = lambda rank: math.log2(rank + 1),
+    discount: Callable[[int], float] = _log_discount,
 ) -> np.ndarray:
     """The discounted sum of `gains` over that of `possible` gains in the ideal ranking, each query's rows by falling gain."""
+    return ratio(_discounted(positions, gains, positions.ranks, discount), _ideal(positions, possible, cutoff, discount))
+
+
+def _ideal(
+    positions: Positions, possible: np.ndarray, cutoff: np.ndarray | int | None, discount: Callable[[int], float]
+) -> np.ndarray:
     best = np.lexsort((-possible, positions.queries))
     sizes = np.bincount(positions.queries, minlength=len(positions.query_ids))
     ranks = np.empty(len(best), np.int64)
     ranks[best] = np.arange(len(best)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    return _discounted(positions, np.where(_within(ranks, cutoff), possible, 0), ranks, discount)
 
-    def discounted(gains: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-        # numpy's log2 gives another last digit in its vector loop than in its tail: the same rank must count the same
-        distinct, places = np.unique(ranks, return_inverse=True)
-        return positions.total(gains / np.array([discount(rank) for rank in distinct.tolist()], np.float64)[places])
 
-    return ratio(discounted(gains, positions.ranks), discounted(np.where(_within(ranks, cutoff), possible, 0), ranks))
+def _discounted(positions: Positions, gains: np.ndarray, ranks: np.ndarray, discount: Callable[[int], float]) -> np.ndarray:
+    rows = np.flatnonzero(gains)  # what gains nothing adds 0: most of a reference's documents stand below the cutoff
+    # numpy's log2 gives another last digit in its vector loop than in its tail: the same rank must count the same
+    distinct, places = np.unique(ranks[rows], return_inverse=True)
+    discounts = np.array([discount(rank) for rank in distinct.tolist()], np.float64)
+    return np.bincount(positions.queries[rows], gains[rows] / discounts[places], minlength=len(positions.query_ids))
 
 
 def ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:

@@ -28,6 +28,7 @@ from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.reporting.diff.compare_runs import load, page
 from toolkit.reporting.pages import Browsed, Frame, Question, browse, browsers, render
 from toolkit.reporting.pages import page as frame_of
+from toolkit.reporting.pages.browser import rounded
 
 MODES = ("ori", "ins", "rev")
 BASELINES = shipped("runs", "baselines")
@@ -641,3 +642,8 @@ def test_a_page_says_how_many_relevant_documents_it_does_not_name(chrome, tmp_pa
     assert left.text == f"and {900 - named} more relevant documents, which are not in this page"
     assert f"{named - 1} are named" in chrome.find_element("css selector", ".browser .notes").text
     assert chrome.get_log("browser") == []
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**8), 10**8).map(lambda each: each / 1e3)))
+def test_scores_have_the_six_digits_that_python_prints(scores):
+    assert list(map(repr, rounded(np.array(scores, np.float64)))) == [repr(float(f"{score:.6g}")) for score in scores]

@@ -67,7 +67,7 @@ class Joined(compute.Joined):
     def _locate(self, query_ids: Sequence[str], queries: np.ndarray, docs: np.ndarray) -> Located:
         """`join.locate` in each reference, one after the other; queries, docs  codes in `query_ids` and the qrels."""
         lists, width = self.orders.lists, len(self.orders.lists.doc_ids)
-        known = {join_mode(base, mode): (code, mode) for mode in self.orders.ranks for code, base in enumerate(lists.bases)}
+        known = {join_mode(base, mode): (code, mode) for mode in self.orders.wishes for code, base in enumerate(lists.bases)}
         bases = np.array([known.get(query_id, (-1, ""))[0] for query_id in query_ids], np.int64)
         modes = np.array([known.get(query_id, (-1, ""))[1] for query_id in query_ids])
         docs = lookup(self.qrels.doc_ids, lists.doc_ids)[docs]
@@ -75,12 +75,12 @@ class Joined(compute.Joined):
         keys = np.where(findable, bases[queries] * width + docs, -1)
         lines = lookup(to_arrow(keys), to_arrow(lists.queries * width + lists.docs))
         missing = lines < 0
-        lengths = np.append(np.bincount(lists.queries, minlength=len(lists.bases)), 0)[bases]
+        lengths = np.append(lists.lengths, 0)[bases]
         ranks = np.tile(lengths[queries] + 1, (COPIES, 1))
         scores = np.zeros(ranks.shape)
-        for mode, of_mode in self.orders.ranks.items():
+        for mode in self.orders.wishes:
             rows = np.flatnonzero(~missing & (modes[queries] == mode))
-            ranks[:, rows] = [of_reference[lines[rows]] for of_reference in of_mode]
+            ranks[:, rows] = self.orders.ranks(mode, lines[rows])
             scores[:, rows] = 1 / ranks[:, rows]
         return Located(ranks.reshape(-1), scores.reshape(-1), np.tile(missing, COPIES), np.tile(lengths, COPIES))
 
@@ -99,6 +99,7 @@ def _copied_judgments(qrels: Qrels) -> Positions:
     rows = judgments(qrels)
     return replace(
         rows,
+        ideals={},
         query_ids=_copied_ids(rows.query_ids),
         queries=_copied_codes(rows.queries, len(rows.query_ids)),
         **{name: np.tile(getattr(rows, name), COPIES) for name in ("docs", "subtopics", "relevance")},

@@ -8,14 +8,14 @@ these lists can do, not a perfect run.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from toolkit.core.modes import BASE, Modes, join_mode
 from toolkit.core.qrels import Qrels
-from toolkit.core.runs import Run
+from toolkit.core.runs import Excerpt, Run
 from toolkit.core.system.lazy_names import pyarrow
 from toolkit.core.tables.columns import Ids, lookup
 
@@ -38,53 +38,75 @@ def reference_of(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class BaseLists:
-    """The lists of the base mode, best first, one query after the other in sorted order.
+    """The lists of the base mode, best first, one query after the other in sorted order; of an excerpt some of their lines.
 
     bases    (queries,) query ids without mode
+    lengths  (queries,) int64, of the whole lists
     queries  (n,) int64, code of each line's query
     docs     (n,) int64, code of each line's document in `doc_ids`
     ranks    (n,) int64, from 1
     """
 
     bases: tuple[str, ...]
+    lengths: np.ndarray
     queries: np.ndarray
     docs: np.ndarray
     ranks: np.ndarray
     doc_ids: pyarrow.StringArray
+
+    def in_modes(self, ranks: Mapping[str, np.ndarray]) -> Run:
+        """The lists in another order in each mode, mode -> ranks of the lines; scores are 1 / rank, alike in every list."""
+        count, rank = len(self.bases), np.concatenate([*ranks.values()])
+        run = Run(
+            tuple(join_mode(base, mode) for mode in ranks for base in self.bases),
+            np.concatenate([self.queries + step * count for step in range(len(ranks))]).astype(np.int32),
+            Ids(self.doc_ids, np.tile(self.docs, len(ranks)).astype(np.int32)),
+            1 / rank,
+        )
+        if len(self.queries) == self.lengths.sum():
+            return run
+        lengths = np.tile(self.lengths, len(ranks))
+        scores = lambda: 1 / np.concatenate([np.arange(1, length + 1) for length in lengths.tolist()])  # noqa: E731
+        return Excerpt(**vars(run), lengths=lengths, ranked_scores=scores, line_ranks={"trec": rank, "file": rank}, depth=0)
 
 
 def base_lists(run: Run, modes: Modes) -> BaseLists:
     """The run's own lists of the base mode."""
     base = run.select(query_id for query_id in run.query_ids if modes.split(query_id)[1] in modes.of(BASE))
     bases = [modes.split(query_id)[0] for query_id in base.query_ids]
-    place = np.argsort(np.argsort(np.array(bases, object)))
-    order = base.order()
-    order = order[np.argsort(place[base.queries[order]], kind="stable")]
-    lengths = np.bincount(place[base.queries], minlength=len(bases))
-    ranks = np.arange(len(order)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-    return BaseLists(tuple(sorted(bases)), place[base.queries[order]], base.docs[order].astype(np.int64), ranks, base.doc_ids)
+    sorted_bases = np.argsort(np.array(bases, object))
+    queries, ranks = np.argsort(sorted_bases)[base.queries], base.ranks()
+    order = np.lexsort((ranks, queries))
+    docs = base.docs[order].astype(np.int64)
+    return BaseLists(tuple(sorted(bases)), base.lengths[sorted_bases], queries[order], docs, ranks[order], base.doc_ids)
 
 
 @dataclass(frozen=True, eq=False)
 class Orders:
     """The same lists in other orders.
 
-    names  of the references, `random` `PERMUTATIONS` times
-    ranks  mode -> the ranks of all lines in each of them, from 1: an array (n,) each
+    names   of the references, `random` `PERMUTATIONS` times
+    wishes  mode -> (n,) int64, whether it wants each line's document: `WANTED`, `OTHER` or `UNWANTED`
     """
 
     lists: BaseLists
-    names: tuple[str, ...]
-    ranks: Mapping[str, Sequence[np.ndarray]]
+    wishes: Mapping[str, np.ndarray]
+    names: tuple[str, ...] = (BLIND, *[RANDOM] * PERMUTATIONS, ORACLE, REVERSED)
+
+    def ranks(self, mode: str, lines: np.ndarray) -> np.ndarray:
+        """(references, lines) int64: the ranks of some of the lines in a mode, from 1, in each reference."""
+        lists, step = self.lists, list(self.wishes).index(mode)
+        length, places = lists.lengths[lists.queries[lines]], _starts(lists)[lines] + lists.ranks[lines] - 1
+        shuffled = _shuffled(tuple(lists.lengths.tolist()), len(self.wishes))[step][:, places].astype(np.int64)
+        turned = [(each + length * turn // TURNS) % length + 1 for each in shuffled for turn in range(TURNS)]
+        sorted_by = [_by_key(lists, key)[lines] for key in (self.wishes[mode], UNWANTED - self.wishes[mode])]
+        return np.stack([lists.ranks[lines], *turned, *sorted_by])
 
     def runs(self) -> Iterator[Run]:
-        """Each reference as a run; scores are 1 / rank, alike in every list."""
-        lists, count = self.lists, len(self.lists.bases)
-        query_ids = tuple(join_mode(base, mode) for mode in self.ranks for base in lists.bases)
-        queries = np.concatenate([lists.queries + step * count for step in range(len(self.ranks))]).astype(np.int32)
-        docs = Ids(lists.doc_ids, np.tile(lists.docs, len(self.ranks)).astype(np.int32))
+        """Each reference as a run."""
+        ranks = {mode: self.ranks(mode, np.arange(len(self.lists.queries))) for mode in self.wishes}
         for number in range(len(self.names)):
-            yield Run(query_ids, queries, docs, np.concatenate([1 / ranks[number] for ranks in self.ranks.values()]))
+            yield self.lists.in_modes({mode: of_references[number] for mode, of_references in ranks.items()})
 
 
 def references(run: Run, qrels: Qrels, modes: Modes) -> Orders:
@@ -97,47 +119,47 @@ def references(run: Run, qrels: Qrels, modes: Modes) -> Orders:
     reversed  the same with first and last exchanged
     """
     lists = base_lists(run, modes)
-    keys = {mode: _wishes(lists, qrels, mode, modes) for mode in modes}
-    shuffled = _shuffled(tuple(np.bincount(lists.queries, minlength=len(lists.bases)).tolist()), len(modes))
-    ranks = {
-        mode: [lists.ranks, *shuffled[step], _by_key(lists, key), _by_key(lists, UNWANTED - key)]
-        for step, (mode, key) in enumerate(keys.items())
-    }
-    return Orders(lists, (BLIND, *[RANDOM] * PERMUTATIONS, ORACLE, REVERSED), ranks)
+    return Orders(lists, {mode: _wishes(lists, qrels, mode, modes) for mode in modes})
 
 
 def blind(run: Run, modes: Modes) -> Run:
     """The reference `blind` alone."""
     lists = base_lists(run, modes)
-    return next(Orders(lists, (BLIND,), {mode: [lists.ranks] for mode in modes}).runs())
+    return lists.in_modes(dict.fromkeys(modes, lists.ranks))
 
 
 @functools.lru_cache(maxsize=16)  # runs whose lists are of the same lengths are shuffled alike
 def _shuffled(lengths: tuple[int, ...], modes: int) -> np.ndarray:
-    """(modes, PERMUTATIONS, n) int32: new ranks of the lines of lists of these lengths."""
+    """(modes, PERMUTATIONS / TURNS, n): new ranks of the lines of lists of these lengths."""
     queries = np.repeat(np.arange(len(lengths)), lengths)
-    length = np.array(lengths)[queries]
-    ranks = np.empty((modes, PERMUTATIONS, len(queries)), np.int32)
+    # the judged documents of all runs look into it: as small as ranks allow
+    ranks = np.empty((modes, PERMUTATIONS // TURNS, len(queries)), np.min_scalar_type(max(lengths, default=0)))
     generator = np.random.default_rng(SEED)
-    for permutation in range(0, PERMUTATIONS, TURNS):
+    in_order = np.arange(len(queries)) - np.repeat(np.cumsum(lengths) - lengths, lengths).astype(np.int64) + 1
+    for permutation in range(PERMUTATIONS // TURNS):
         for mode in range(modes):
             # one key sorts by query, then at random
-            shuffled = _ranks(queries, np.argsort(queries + generator.random(len(queries))))
-            for turn in range(TURNS):
-                ranks[mode, permutation + turn] = (shuffled + length * turn // TURNS) % length + 1
+            ranks[mode, permutation, np.argsort(queries + generator.random(len(queries)))] = in_order
     return ranks
+
+
+def _starts(lists: BaseLists) -> np.ndarray:
+    """(n,) int64: how many lines stand before the list of each line."""
+    return (np.cumsum(lists.lengths) - lists.lengths)[lists.queries]
 
 
 def _by_key(lists: BaseLists, key: np.ndarray) -> np.ndarray:
-    return _ranks(lists.queries, np.lexsort((lists.ranks, key, lists.queries)))
+    """(n,) int64: the ranks after a stable sort by key, counted: what has no wish moves by those that pass it."""
+    before, total = zip(*(_counted(lists, key == wish) for wish in (WANTED, UNWANTED)), strict=True)
+    length = lists.lengths[lists.queries]
+    ranks = [before[0] + 1, lists.ranks + total[0] - before[0] - before[1], length - total[1] + before[1] + 1]
+    return np.choose(key, ranks)
 
 
-def _ranks(queries: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """(n,) int64: the rank of each line; queries  sorted, and the order sorts by them first."""
-    lengths = np.bincount(queries)
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-    return ranks
+def _counted(lists: BaseLists, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) int64 each: how many of these lines (n,) bool stand before each line in its list, and how many are in it."""
+    totals = np.bincount(lists.queries[rows], minlength=len(lists.bases))
+    return np.cumsum(rows) - rows - (np.cumsum(totals) - totals)[lists.queries], totals[lists.queries]
 
 
 def _wishes(lists: BaseLists, qrels: Qrels, mode: str, modes: Modes) -> np.ndarray:

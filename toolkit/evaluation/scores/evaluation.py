@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from toolkit import metrics as tandem
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE
-from toolkit.core.runs import Run
+from toolkit.core.runs import Excerpt, Run
 from toolkit.core.scores import Change, Place, Scores
+from toolkit.core.system.memory import give_back
 from toolkit.core.tables.aligned_table import Table
+from toolkit.core.tables.columns import AT_ONCE, lookup, to_arrow
 from toolkit.datasets.recorded_topics import recorded_benchmark
 from toolkit.evaluation.comparison.comparison import Baseline, against, untested
-from toolkit.evaluation.comparison.controls import recorded_controls
+from toolkit.evaluation.comparison.controls import Records, controls_among, recorded_controls
 from toolkit.evaluation.comparison.intervals import NOTE
 from toolkit.evaluation.comparison.intervals import intervals as intervals_of
 from toolkit.evaluation.comparison.notes import falling_notes, rank_notes, run_findings, run_notes
@@ -30,6 +34,7 @@ from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives
 from toolkit.files.provenance import Recorded
 from toolkit.metrics.evaluation import MISSING
 from toolkit.metrics.explanation import lay_out
+from toolkit.metrics.providers import is_ours
 
 if TYPE_CHECKING:
     from toolkit.datasets import PublishedIds
@@ -43,12 +48,14 @@ class Evaluation:
 
     published  where query ids are read and written as the benchmark published them
     benchmark  its name, or that of an id of ir_datasets; None where qrels alone judge
+    records    tag -> those of the run's files, where they are known: to verify one is to read the file again
     """
 
     runs: tuple[Run, ...]
     judgments: Judgments
     published: PublishedIds | None = None
     benchmark: str | None = None
+    records: Mapping[str, Records] | None = None
 
     @property
     def has_references(self) -> bool:
@@ -84,7 +91,7 @@ class Evaluation:
         if references:
             self._check_references()
         types, notes = types_of(self.judgments) if by_type else ((), [])
-        runs, controls = _in_order(self.runs, baseline)
+        runs, controls = _in_order(self.runs, baseline, self.records)
         rows = []
         for run in runs:
             rows += score(run, self.judgments, chosen, types=types, by_query=by_query)
@@ -146,11 +153,14 @@ class Evaluation:
         return [lay_out(run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs]
 
 
-def _in_order(runs: Sequence[Run], baseline: Baseline | None) -> tuple[list[Run], Mapping[str, tuple[str, str]]]:
+def _in_order(
+    runs: Sequence[Run], baseline: Baseline | None, records: Mapping[str, Records] | None
+) -> tuple[list[Run], Mapping[str, tuple[str, str]]]:
     """The runs, the baseline first and each followed by its controls; and those (`recorded_controls`), without the baseline."""
+    known = recorded_controls(runs) if records is None else controls_among(records)
     first = [baseline.of(runs)] if baseline else []
     ordered = [*first, *(run for run in runs if run not in first)]
-    controls = {tag: of for tag, of in recorded_controls(runs).items() if tag not in [run.tag for run in first]}
+    controls = {tag: of for tag, of in known.items() if tag not in [run.tag for run in first]}
     places = {run.tag: place for place, run in enumerate(ordered)}
     places |= {tag: places[beside] for tag, (_, beside) in controls.items()}
     return sorted(ordered, key=lambda run: (places[run.tag], run.tag in controls)), controls
@@ -180,6 +190,7 @@ def prepare(
     measures: str | Sequence[str] | None = None,
     apart: bool = False,
     every_mode: bool = True,
+    lists: int | None = None,
 ) -> Evaluation:
     """Read everything, and check that it fits; parameters as in `toolkit.evaluation.evaluate`.
 
@@ -189,6 +200,8 @@ def prepare(
     measures    that are going to be computed: a run may lack the modes that none of them reads
     apart       each file is a run by itself, and they stay in the order given
     every_mode  a run that has no query of a mode is refused, unless its record says that it was searched
+    lists       of runs only judged documents and so many of each list are kept, if the measures are all computed here: those of
+                ir_measures' providers read whole runs
     """
     one_of("ids", ids, IDS)
     one_of("unjudged", unjudged, subtopics.CHOICES)
@@ -201,11 +214,38 @@ def prepare(
     published = judgments.published if ids == "published" else None
     if ids == "published" and not published:
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
-    loaded = (load_each if apart else load_runs)(as_sources(runs, named), published.rename if published else None)
+    excerpt = lists is not None and all(map(is_ours, tandem.parse_all(measures or judgments.all_measures)))
+    keep = excerpts(judgments, lists) if excerpt else (lambda run: run)
+    load = load_each if apart else load_runs
+    loaded = load(as_sources(runs, named), published.rename if published else None, lambda run: keep(to_depth(run, depth)))
     judgments, loaded = in_modes_read(judgments, loaded, measures)
     for run in loaded:
         check(run, run.tag, judgments, every_mode=every_mode)
-    return Evaluation(tuple(to_depth(run, depth) for run in loaded), judgments, published, benchmark)
+    return Evaluation(tuple(loaded), judgments, published, benchmark)
+
+
+def excerpts(judgments: Judgments, depth: int) -> Callable[[Run], Excerpt]:
+    """What takes out of a run the best `depth` documents of each query, and those that are judged for it in any mode."""
+    qrels, split = judgments.qrels, judgments.known_modes.split
+    bases: dict[str, int] = {}
+    base_of = np.array([bases.setdefault(split(query_id)[0], len(bases)) for query_id in qrels.query_ids], np.int64)
+    width = len(qrels.doc_ids)
+    judged = to_arrow(np.unique(base_of[qrels.queries] * width + qrels.docs))
+
+    def excerpt(run: Run) -> Excerpt:
+        run.doc_ids  # noqa: B018  numbered: a document is looked up once, and not in every line
+        places = lookup(run.doc_ids, qrels.doc_ids)
+        firsts = np.array([bases.get(split(query_id)[0], -1) for query_id in run.query_ids], np.int64) * width
+        lines = []
+        for first in range(0, len(run), AT_ONCE):
+            docs, keys = (column[first : first + AT_ONCE] for column in (run.docs, run.queries))
+            docs, keys = places[docs], firsts[keys]
+            known = np.flatnonzero((docs >= 0) & (keys >= 0))
+            lines.append(first + known[lookup(to_arrow((keys + docs)[known]), judged) >= 0])
+        give_back()
+        return run.excerpt(depth, np.concatenate(lines))
+
+    return excerpt
 
 
 def benchmark_of(runs: Any) -> str:

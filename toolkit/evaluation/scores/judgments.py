@@ -89,6 +89,11 @@ class Judgments:
         return registry.modes_of(self.parts[0].qrels)
 
     @property
+    def all_measures(self) -> list[str]:
+        """Those that are shown, and those of single groups."""
+        return [*self.measures, *(measure for part in self.parts for measure in part.measures)]
+
+    @property
     def query_ids(self) -> list[str]:
         """Every judged query id, with its mode."""
         return [query_id for part in self.parts for query_id in part.qrels.query_ids]

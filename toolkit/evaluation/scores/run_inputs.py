@@ -95,16 +95,19 @@ def _known(modes: Modes | None) -> Modes:
     return modes or registry.known_modes()
 
 
-def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[Run]:
+def load_runs(sources: Sequence[Source], rename: Rename | None = None, keep: Keep = lambda run: run) -> list[Run]:
     """The runs that these sources are, sorted by name; every query id carries its mode, every tag is unique.
 
     Files of one tag with disjoint query ids are parts of one run, otherwise each is a run, and is then called by its
-    file. rename  turns published query ids of a mode into ours.
+    file.
+
+    rename  turns published query ids of a mode into ours
+    keep    what is kept of each file once it is read, where runs are larger than what is asked of them
     """
     _refuse_none(sources)
     _refuse_twice(sources)
     by_tag = defaultdict(list)
-    for part in _read_all(sources, rename):
+    for part in _read_all(sources, rename, keep):
         by_tag[part.tag].append(part)
     runs = [run for tag in sorted(by_tag) for run in _parts_or_runs(by_tag[tag])]
     tags = [run.tag for run in runs]
@@ -113,17 +116,17 @@ def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[R
     return sorted(runs, key=lambda run: (natural(run.tag), natural(run.source)))
 
 
-def load_each(sources: Sequence[Source], rename: Rename | None = None) -> list[Run]:
+def load_each(sources: Sequence[Source], rename: Rename | None = None, keep: Keep = lambda run: run) -> list[Run]:
     """The same, each source a run by itself, in the order given; a file may be named twice, standard input may not."""
     _refuse_none(sources)
     _refuse_twice([source for source in sources if source.name == "-"])
-    return [run for part in _read_all(sources, rename) for run in _parts_or_runs([part])]
+    return [run for part in _read_all(sources, rename, keep) for run in _parts_or_runs([part])]
 
 
-def _read_all(sources: Sequence[Source], rename: Rename | None) -> list[Run]:
+def _read_all(sources: Sequence[Source], rename: Rename | None, keep: Keep) -> list[Run]:
     parts = []
     with progress("reading runs", len(sources), "files") as advance, ThreadPoolExecutor(READERS) as pool:
-        for part in pool.map(lambda source: _load(source, as_run, rename), sources):
+        for part in pool.map(lambda source: keep(_load(source, as_run, rename)), sources):
             parts.append(part)
             advance()
     return parts
@@ -140,6 +143,7 @@ def load_qrels(sources: Sequence[Source], rename: Rename | None = None) -> Qrels
 
 
 Rename = Callable[[Iterable[str], str, str], list[str]]
+Keep = Callable[[Run], Run]
 
 
 def _load(source: Source, convert: Callable[[Any], Run | Qrels], rename: Rename | None) -> Run | Qrels:

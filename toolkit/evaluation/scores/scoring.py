@@ -145,20 +145,22 @@ def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix:
 def put_together(part: Part, permutations: tandem.MeasureValues) -> tandem.MeasureValues:
     """A measure of `DRAWN` random orders: each core query has the lists of one of the permutations, of each as often."""
     core_ids, cores = core_queries(permutations.query_ids, part)
-    chosen = _chosen(part.group, core_ids, permutations.values.shape[1])[cores]
-    values = np.take_along_axis(permutations.values, chosen, axis=1)
+    values = permutations.values.take(_chosen(part.group, core_ids, cores.tobytes(), permutations.values.shape[1]))
     return replace(permutations, values=values, aggregate=aggregate(tandem.parse(permutations.measure), values))
 
 
-@functools.lru_cache(maxsize=128)
-def _chosen(group: str, core_ids: tuple[str, ...], permutations: int) -> np.ndarray:
-    """(core queries, `DRAWN`) int64: which permutation a core query's lists are of, the same in every measure and another in
-    every group: lists of one length are shuffled alike in all of them.
+@functools.lru_cache(maxsize=32)
+def _chosen(group: str, core_ids: tuple[str, ...], cores: bytes, permutations: int) -> np.ndarray:
+    """(queries, `DRAWN`) int64: where the drawn values stand in those of all queries and permutations, row by row.
+
+    Which permutation the lists of a core query are of is the same in every measure and another in every group: lists of one
+    length are shuffled alike in all of them.  cores  (queries,) int64, the core query of each
     """
     equally = np.resize(np.arange(permutations), DRAWN)
     seeds = ([SEED, *f"{group}\t{core_id}".encode()] for core_id in core_ids)
     drawn = [np.random.default_rng(seed).permutation(equally) for seed in seeds]
-    return np.array(drawn, np.int64).reshape(-1, DRAWN)
+    core_of = np.frombuffer(cores, np.int64)
+    return np.array(drawn, np.int64).reshape(-1, DRAWN)[core_of] + permutations * np.arange(len(core_of))[:, None]
 
 
 def own_queries(run: Run, part: Part) -> Run:

@@ -138,7 +138,8 @@ def _ties(joined: Joined) -> tuple[int, int]:
     present = ~documents.missing
     query_of = np.array([code.get(query_id, -1) for query_id in documents.query_ids], np.int64)[documents.queries[present]]
     of_tie = in_tie[starts[query_of] + documents.ranks[present] - 1]
-    return len(np.unique(run.queries[run.order("trec")][in_tie])), len(np.unique(query_of[of_tie]))
+    queries = np.repeat(np.arange(len(run.lengths)), run.lengths)
+    return len(np.unique(queries[in_tie])), len(np.unique(query_of[of_tie]))
 
 
 def _coarseness(pairs: Pairs) -> tuple[int | None, int, int]:
@@ -158,7 +159,7 @@ def _rank_only(run: Run) -> bool:
     """Whether every query has the same score at the same rank, counted from the top or from the bottom."""
     if len(run.query_ids) < 2 or run.lengths.max() < 2:
         return False
-    scores = run.scores[run.order("trec")]
+    scores = run.scores_by_rank()
     starts = np.cumsum(run.lengths) - run.lengths
     rankings = [scores[start : start + length] for start, length in zip(starts, run.lengths, strict=True)]
     pattern = max(rankings, key=len)

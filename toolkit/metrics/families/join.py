@@ -47,27 +47,24 @@ def locate(
     wanted, wanted_by = np.unique(query_codes[queries[findable]] * width + docs[findable], return_inverse=True)
 
     # only lines of wanted queries whose document is wanted in some query can match: of millions usually few are left
-    order = run.order(ties)
     queried = np.zeros(len(run.query_ids) + 1, bool)
     queried[query_codes] = True
-    places = np.flatnonzero(np.repeat(queried[:-1], run.lengths))
-    lines = order[places]
+    lines = np.flatnonzero(queried[run.queries])
     doc_codes = run.documents.find(doc_ids)[lines]
     keys = run.queries[lines].astype(np.int64) * width + doc_codes
     keys[doc_codes < 0] = -1
     match = _numbered(keys, wanted, len(run.query_ids) * width)
-    places, match = places[match >= 0], match[match >= 0]
-    _refuse_twice(run, order[places], match)
+    lines, match = lines[match >= 0], match[match >= 0]
+    _refuse_twice(run, lines, match)
 
-    place_of = np.full(len(wanted), -1, np.int64)
-    place_of[match] = places
-    pair_places = np.full(len(docs), -1, np.int64)
-    pair_places[findable] = place_of[wanted_by]
-    missing = pair_places < 0
-    starts = np.append(np.cumsum(run.lengths) - run.lengths, 0)[query_codes]
-    ranks = np.where(missing, lengths[queries], pair_places - starts[queries]) + 1
-    scores = np.zeros(len(docs))
-    scores[~missing] = run.scores[order[pair_places[~missing]]]
+    line_of = np.full(len(wanted), -1, np.int64)
+    line_of[match] = lines
+    pair_lines = np.full(len(docs), -1, np.int64)
+    pair_lines[findable] = line_of[wanted_by]
+    missing = pair_lines < 0
+    ranks, scores = lengths[queries] + 1, np.zeros(len(docs))
+    ranks[~missing] = run.ranks(ties)[pair_lines[~missing]]
+    scores[~missing] = run.scores[pair_lines[~missing]]
     return Located(ranks, scores, missing, lengths)
 
 
@@ -103,6 +100,7 @@ class Positions:
     relevance  (n,) int64
     ranks, scores, missing, lengths  as in `Located`; lengths is parallel to query_ids
     iterations, weights  of the qrels: the names of the subtopics, and how much each counts
+    ideals     cutoff -> what nDCG divides by, once it is asked for: the same judgments share it over all runs
     """
 
     query_ids: tuple[str, ...]
@@ -116,6 +114,7 @@ class Positions:
     lengths: np.ndarray
     iterations: tuple[str, ...] = ()
     weights: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    ideals: dict[int | None, np.ndarray] = field(default_factory=dict)
 
     @property
     def absent(self) -> np.ndarray:
@@ -157,7 +156,7 @@ class Positions:
 
     def _rows(self, rows: np.ndarray) -> Positions:
         columns = ("queries", "docs", "subtopics", "relevance", "ranks", "scores", "missing")
-        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
+        return replace(self, **{name: getattr(self, name)[rows] for name in columns}, ideals={})
 
 
 @once_per_pair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Pairs:
 
     def judged_in(self, role: int) -> np.ndarray:
         """(queries,) bool: the query has a mode of this role, in which something is judged."""
-        return np.array([bool(modes[role]) for modes in self.modes], bool)
+        return _has_mode(self.modes, role)
 
     def has(self, rows: np.ndarray) -> np.ndarray:
         """(queries,) bool: queries with at least one of these rows ((n,) bool)."""
@@ -78,6 +78,11 @@ class Pairs:
         count = np.bincount(self.queries[rows], minlength=len(self.query_ids))
         total = np.bincount(self.queries[rows], values[rows], minlength=len(self.query_ids))
         return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+
+
+@lru_cache(maxsize=128)  # many runs are evaluated against the same judgments
+def _has_mode(modes: tuple[tuple[str, str, str], ...], role: int) -> np.ndarray:
+    return np.array([bool(names[role]) for names in modes], bool)
 
 
 def judged_modes(query_ids: Sequence[str], modes: Modes) -> dict[str, list[str]]:

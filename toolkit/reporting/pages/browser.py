@@ -19,7 +19,7 @@ from toolkit.core.tables.columns import to_arrow
 from toolkit.core.topics import Topic
 from toolkit.datasets import TopicSet
 from toolkit.evaluation.scores.judgments import Judgments, Part
-from toolkit.evaluation.scores.scoring import MeasureSet, own_queries
+from toolkit.evaluation.scores.scoring import MeasureSet
 from toolkit.retrieval.texts import Texts
 
 TOP = 20  # documents of each list
@@ -30,10 +30,12 @@ OTHER = "other"  # the kind of a judged document that is relevant in no mode
 UNJUDGED = "unjudged"
 KINDS = ("gold", "negative", "relevant", OTHER, UNJUDGED)
 DIGITS = 6  # of the documents' scores
+TENS = np.array([float(f"1e{power}") for power in range(23)])  # as far as a double holds them exactly
 DECIMALS = 4  # of values: what is shown is rounded here, where evaluate does it too
 Values = Mapping[tuple[str, str], Mapping[str, float]]  # (measure, mode) -> query id without mode -> value
 Find = Callable[[str, Sequence[str]], Mapping[str, Doc]]  # (group, document ids) -> their texts
 Labels = Mapping[str, Mapping[str, int]]  # query id -> document -> its highest label
+Ranked = Mapping[str, Sequence[tuple[str, float]]]  # query id -> document and score, best first
 
 
 class Judged(NamedTuple):
@@ -140,7 +142,7 @@ def browse(
     questions: list[Question] = []
     columns: dict[tuple[str, str], None] = {}
     chosen = MeasureSet(tuple(measures), missing=missing)
-    heads = [run.head(TOP) for run in runs]
+    heads = [_head(run) for run in runs]
     for part in judgments.parts:
         values = [_values(run, part, chosen) for run in runs]
         columns |= dict.fromkeys(key for row in values for key in row)
@@ -189,12 +191,12 @@ def _values(run: Run, part: Part, chosen: MeasureSet) -> Values:
 def _questions(
     part: Part,
     runs: Sequence[Run],
-    heads: Sequence[Run],
+    heads: Sequence[Ranked],
     values: Sequence[Values],
     known: Mapping[str, Topic],
     codes: dict[str, int],
 ) -> Iterable[Question]:
-    best = [dict(own_queries(run, part).rankings()) for run in heads]
+    keys = dict.fromkeys(key for row in values for key in row)
     judged = _judgments(part.qrels, runs)
     labels = {query_id: {row.doc_id: row.label for row in rows} for query_id, rows in judged.items()}
     questions: dict[str, Question] = {}
@@ -204,15 +206,15 @@ def _questions(
         topic = known.get(query_id)
         if base not in questions:
             text = (topic.query or topic.text) if topic else ""
-            questions[base] = Question(base, part.group, text, _values_of(base, part, values))
-        rankings = [ranking.get(query_id, ()) for ranking in best]
+            questions[base] = Question(base, part.group, text, _values_of(base, part, keys, values))
+        rankings = [head.get(query_id, ()) for head in heads]
         beside = topic.instruction or (topic.text if topic.text != questions[base].text else "") if topic else ""
-        listed = {doc.doc_id for ranking in rankings for doc in ranking}
+        listed = {doc_id for ranking in rankings for doc_id, _ in ranking}
         questions[base].modes.append(
             {
                 "mode": mode,
                 "text": beside,
-                "lists": [_best(ranking, codes) for ranking in rankings],
+                "lists": [[(codes.setdefault(doc_id, len(codes)), score) for doc_id, score in ranking] for ranking in rankings],
                 "judged": list(_judged(query_id, judged[query_id], listed, labels, codes, modes)),
             }
         )
@@ -221,9 +223,10 @@ def _questions(
     return questions.values()
 
 
-def _values_of(base: str, part: Part, values: Sequence[Values]) -> dict[tuple[str, str], list[float | None]]:
+def _values_of(
+    base: str, part: Part, keys: Iterable[tuple[str, str]], values: Sequence[Values]
+) -> dict[tuple[str, str], list[float | None]]:
     core = (part.cores or {}).get(base, base)
-    keys = dict.fromkeys(key for row in values for key in row)
     rows = {key: [_number(row.get(key, {}), base, core) for row in values] for key in keys}
     return {key: row for key, row in rows.items() if any(value is not None for value in row)}
 
@@ -231,11 +234,35 @@ def _values_of(base: str, part: Part, values: Sequence[Values]) -> dict[tuple[st
 def _number(values: Mapping[str, float], base: str, core: str) -> float | None:
     """A query's own value, or that of its core query."""
     value = values.get(base, values.get(core))
-    return None if value is None or math.isnan(value) else float(f"{value:.{DECIMALS}f}")
+    return None if value is None or math.isnan(value) else round(value, DECIMALS)
 
 
-def _best(ranking: Sequence, codes: dict[str, int]) -> list[tuple[int, float]]:
-    return [(codes.setdefault(doc.doc_id, len(codes)), float(f"{doc.score:.{DIGITS}g}")) for doc in ranking[:TOP]]
+def _head(run: Run) -> Ranked:
+    """The best documents of each query, with their scores in so many digits."""
+    head = run.head(TOP)
+    order = head.order()
+    doc_ids = np.array(head.doc_ids.to_pylist(), object)[head.docs[order]].tolist()
+    rows = list(zip(doc_ids, rounded(head.scores[order]), strict=True))
+    ends = np.cumsum(head.lengths).tolist()
+    return {query_id: rows[start:end] for query_id, start, end in zip(head.query_ids, [0, *ends], ends, strict=False)}
+
+
+def rounded(scores: np.ndarray) -> list[float]:
+    """The numbers that `DIGITS` significant digits say, as `float(f"{score:.6g}")` has them, which alone takes seconds.
+
+    A whole number below 10**6, over a power of ten that a double holds exactly, is rounded correctly. Left to Python is what is
+    very small or large, and what stands where the product's last bit could decide how it is rounded.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        powers = DIGITS - 1 - np.floor(np.log10(np.abs(scores)))
+        plain = (powers >= 0) & (powers < len(TENS))
+        tens = TENS[np.where(plain, powers, 0).astype(np.int64)]
+        whole = np.abs(scores) * tens
+        plain &= (whole >= 10 ** (DIGITS - 1)) & (whole < 10**DIGITS) & (np.abs(whole % 1 - 0.5) > 1e-6)
+        values = np.copysign(np.rint(whole) / tens, scores)
+    for place in np.flatnonzero(~plain).tolist():
+        values[place] = float(f"{scores[place]:.{DIGITS}g}")
+    return values.tolist()
 
 
 def _judgments(qrels: Qrels, runs: Sequence[Run]) -> dict[str, list[Judged]]:

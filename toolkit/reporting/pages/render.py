@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import jinja2
 FOLDER = Path(__file__).parent
 LIMIT = 7_900_000  # bytes of the data of all browsers of a page, in a report of the whole page: it stays under 8 MB
+ENTRY = 4  # bytes of a packed document in a list, at least
 NAME, NOTE = 200, 2000  # characters of a run's name, and of a note
 
 
@@ -76,7 +77,7 @@ def browsers(parts: Sequence[tuple[Browsed, Sequence[str]]], room: int) -> list[
     """
     made: dict[int, Markup] = {}
     fittings = [Fitting(browsed, notes) for browsed, notes in parts]
-    sizes = [each.size(each.whole) for each in fittings]
+    sizes = [each.size(each.whole) if len(parts) > 1 else 0 for each in fittings]
     for number in sorted(range(len(parts)), key=lambda number: sizes[number]):
         data, packed, texts = fittings[number].content(room // (len(parts) - len(made)))
         room -= len(data.encode()) + len(packed) + len(texts)
@@ -133,6 +134,7 @@ class Fitting:
         self.whole = Shown(min(characters, CHARACTERS), judged, TOP, longest, len(browsed.questions))
         kinds = {kind for mode in modes for _, _, kind, _ in mode["judged"]}
         self.kinds = [kind for kind in KINDS if kind in kinds or kind == UNJUDGED]
+        self.listed = sum(len(ranking) for mode in modes for ranking in mode["lists"])
         self.opening, self.moves = browsed.opening, any(map(any, browsed.moves))
         # each depends on some of the limits alone: what a smaller page needs is seldom made again
         self._questions = functools.cache(self._questions_json)
@@ -143,6 +145,10 @@ class Fitting:
         """The JSON of what the table of queries shows, and rankings and texts, which a click shows, packed: all in so many
         bytes."""
         shown = self.whole
+        # where the lists alone are surely too large, everything is not packed to see that
+        lists = shown._replace(characters=0, judged=0)
+        if self.listed * ENTRY > room and self.size(lists) >= room:
+            shown = lists
         for name, least in LEAST._asdict().items():
             shown = self._within(room, name, least, shown)
         return self._parts(shown)

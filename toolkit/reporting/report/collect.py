@@ -22,11 +22,13 @@ from toolkit.evaluation.scores.stance import by_stance, contested_questions, rea
 from toolkit.files.provenance import NamedRun, Recorded, run_names, system_name
 from toolkit.files.provenance.naming import natural
 from toolkit.metrics.families.diagnostics import Findings
+from toolkit.reporting.pages import TOP
 from toolkit.reporting.report.differences import with_baseline
 from toolkit.reporting.report.model import Key, QueryValues, ReportModel, RunFacts
 from toolkit.reporting.report.run_facts import cost_of, find_system, heading_of, headings
 
 JUDGED = "Judged@10"
+Records = dict[str, tuple[Mapping[str, Any], ...]]
 X = ("parameters", "seconds", "tokens", "memory")  # what quality is drawn against
 
 
@@ -47,6 +49,7 @@ def collect(
     perspectives: Sequence[Any] = (),
     stances: str | Path | None = None,
     baseline: str | None = None,
+    whole: bool = True,
 ) -> list[ReportModel]:
     """Read and score runs, benchmark by benchmark; of several benchmarks, each run is judged by the one whose queries it has.
 
@@ -57,6 +60,8 @@ def collect(
     perspectives                                 runs of the perspectives of questions with two sides, ids `<question>.<n>`
     stances                                      a file that says which perspective supports, see `analyze stance`
     baseline                                     the run that others are compared with: name, tag or file; else that of BM25
+    whole                                        whether all lines of runs are kept, which papers' numbers, claims and pages of
+                                                 two runs read; a report of its own reads judged documents and the top of lists
 
     Raises ToolkitError for what cannot be read or judged, and where a run fits none of several benchmarks or two of them.
     """
@@ -71,7 +76,10 @@ def collect(
     for name, of_benchmark in given:
         # published ids are for reading runs: plots and queries know ours
         evaluation = replace(
-            prepare(of_benchmark, name, qrels, depth, ids, unjudged, modes=modes, measures=measures), published=None
+            prepare(
+                *(of_benchmark, name, qrels, depth, ids, unjudged), modes=modes, measures=measures, lists=None if whole else TOP
+            ),
+            published=None,
         )
         models.append(_model_of(evaluation, evaluation.benchmark, of_benchmark, measures, missing, ori_unit, x))
     if perspectives or stances:
@@ -126,7 +134,8 @@ def _model_of(
     ori_unit: str,
     x: str,
 ) -> ReportModel:
-    evaluation = replace(evaluation, runs=tuple(_named(evaluation.runs, sources)))
+    runs, records = _named(evaluation.runs, sources)
+    evaluation = replace(evaluation, runs=tuple(runs), records=records)
     judgments = evaluation.judgments
     for run in evaluation.runs:
         run.doc_ids  # noqa: B018  numbered once: every number and every figure looks documents up
@@ -134,7 +143,6 @@ def _model_of(
     scores = evaluation.scores(measures, by_query=True, missing=missing, **more)
     share = evaluation.measure_set([JUDGED], missing)
     judged = {run.tag: score(run, judgments, share) for run in evaluation.runs}
-    records = _records(sources, evaluation.runs)
     rows = _by_run(scores.rows)
     names = run_names([NamedRun(run.tag, run.source, records[run.tag]) for run in evaluation.runs])
     runs = [
@@ -155,16 +163,16 @@ def _model_of(
     )
 
 
-def _named(runs: Sequence[Run], sources: Sequence[Source]) -> list[Run]:
-    """The runs in the order of their tags. Those of one tag, which are called by their files' paths, get a name instead: what a
-    report says is the same wherever files lie.
+def _named(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[list[Run], Records]:
+    """The runs in the order of their tags, and the records of each. Those of one tag, which are called by their files' paths,
+    get a name instead: what a report says is the same wherever files lie.
     """
     records = _records(sources, runs)
     names = run_names([NamedRun(run.tag, run.source, records[run.tag]) for run in runs])
     tags = {run.tag for run in runs}
     by_path = [run.tag in run.source.split(", ") and name not in tags for run, name in zip(runs, names, strict=True)]
     named = [replace(run, tag=name) if path else run for run, name, path in zip(runs, names, by_path, strict=True)]
-    return sorted(named, key=lambda run: run.tag)
+    return sorted(named, key=lambda run: run.tag), {new.tag: records[run.tag] for new, run in zip(named, runs, strict=True)}
 
 
 def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
@@ -179,7 +187,7 @@ def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
     return by_run
 
 
-def _records(sources: Sequence[Source], runs: Sequence[Run]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+def _records(sources: Sequence[Source], runs: Sequence[Run]) -> Records:
     """Tag -> what stands beside each of the run's files."""
     records = {}
     for run in runs:

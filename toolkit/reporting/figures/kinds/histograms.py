@@ -10,7 +10,6 @@ import numpy as np
 from toolkit.core.modes import Modes
 from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
-from toolkit.core.tables.columns import lookup, to_arrow
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics.families.pairs import ROLES, Pairs
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
@@ -41,22 +40,19 @@ def lines_of(own: Run, found: Pairs, modes: Modes) -> Lines:
     """All lines for judged queries of a group. Gold documents are relevant in the base mode and in the changed one, negatives
     in the base mode alone, whatever the mode of the line.
     """
-    width = len(own.doc_ids)
-    lines = own.queries.astype(np.int64) * width + own.docs
-    kinds = np.full(len(own), KINDS.index(OTHERS))
+    kinds = np.full(int(own.lengths.sum()), KINDS.index(OTHERS))
     for kind, rows in ((GOLD, found.gold), (NEGATIVES, ~found.gold)):
-        kinds[np.isin(lines, _places(own, found, rows))] = KINDS.index(kind)
+        kinds[_places(own, found, rows)] = KINDS.index(kind)
     place = {mode: place for place, mode in enumerate(modes)}
     mode_of = np.array([place[modes.split(query_id)[1]] for query_id in own.query_ids], np.int64)
-    return Lines(mode_of[own.queries], kinds, own.scores)
+    return Lines(np.repeat(mode_of, own.lengths), kinds, own.scores_by_rank())
 
 
 def _places(own: Run, found: Pairs, rows: np.ndarray) -> np.ndarray:
-    """The code of a query of the run times the number of documents, plus the document's, of these pairs in every mode."""
-    code_of = {query_id: code for code, query_id in enumerate(own.query_ids)}
-    docs = lookup(to_arrow(found.doc_ids), own.doc_ids)
-    queries = np.array([code_of.get(name, -1) for name in found.all_ids], np.int64).reshape(len(ROLES), -1)[:, found.queries]
-    return (queries * len(own.doc_ids) + docs)[rows & (queries >= 0) & (docs >= 0)]
+    """Where these documents stand among all lines, which are in the order of queries and ranks."""
+    starts = dict(zip(own.query_ids, (np.cumsum(own.lengths) - own.lengths).tolist(), strict=True))
+    first = np.array([starts.get(name, 0) for name in found.all_ids], np.int64).reshape(len(ROLES), -1).T[found.queries]
+    return (first + found.ranks - 1)[rows[:, None] & ~found.missing]
 
 
 def drawn(model: ReportModel) -> Drawn:
