@@ -82,6 +82,7 @@ def test_files_of_a_figure_are_the_same_each_time(model, tmp_path, monkeypatch):
     assert list(csv.reader(paths[3].open(encoding="utf-8"))) == [["run", "value"], ["a,b", "0.1"]]
 
 
+@pytest.mark.slow  # each figure is drawn several times, until it is as narrow as that
 @pytest.mark.parametrize(("width", "inches"), [("column", 3.33), ("page", 7.0)])
 def test_text_of_files_has_seven_points_at_the_width_they_are_made_for(minis, tmp_path, width, inches):
     small = {}
@@ -259,6 +260,7 @@ def test_figures_are_drawn_again_for_a_window_of_another_width(emulated, page):
     wait(emulated, lambda: emulated.execute_script(drawn) <= 390)
 
 
+@pytest.mark.slow  # all that a page can have, twice
 def test_tables_figures_and_libraries_count_towards_the_size_of_the_page(monkeypatch):
     paths = sorted(map(str, BASELINES.glob("infosearch-mini.*.gz")))
     made = report(collect(paths, ["infosearch-mini"]))

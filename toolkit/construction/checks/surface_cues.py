@@ -205,6 +205,11 @@ class Sample:
         """Of all texts."""
         return features(self.texts)
 
+    @cached_property
+    def of_kinds(self) -> dict[str, Features]:
+        """The same, kind by kind."""
+        return {kind: self.features.of_kind(kind) for kind in KINDS}
+
     @property
     def cores(self) -> list[str]:
         """(n,) core queries."""
@@ -286,7 +291,7 @@ def held_out_scores(sample: Sample, kind: str = "", seed: int = SEED) -> Scored:
     kind  of features that it sees (one of `KINDS`); all of them without
     seed  which core queries are held out together
     """
-    seen = sample.features.of_kind(kind) if kind else sample.features
+    seen = sample.of_kinds[kind] if kind else sample.features
     folds = folds_of(sample.items, seed)
     scores = np.zeros(len(folds))
     for fold in np.unique(folds):
