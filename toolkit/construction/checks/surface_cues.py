@@ -341,8 +341,7 @@ def best_cue(sample: Sample) -> Cue:
     orders = _FeatureOrders(sample)
     given = orders.areas(sample.positive[None].astype(float))[0]
     best = int(np.argmax(np.abs(given)))
-    generator = np.random.default_rng(SEED)
-    reached = 0
+    generator, reached = np.random.default_rng(SEED), 0
     for start in range(0, PERMUTATIONS, AT_ONCE):
         labels = [_permuted(sample.positive, orders.strata, generator) for _ in range(min(AT_ONCE, PERMUTATIONS - start))]
         largest = np.abs(orders.areas(np.array(labels, float))).max(axis=1)
