@@ -34,6 +34,7 @@ def pytest_configure(config):
 
 
 TIERS = {"process", "lucene", "model", "regression", "slow", "rehearsal"}
+LENGTHS = ({"slow", "rehearsal"}, {"regression", "model", "lucene", "process"}, {"unit"})  # the longest first
 HEAVY = {"torch", "transformers", "sentence_transformers", "peft", "jnius", "selenium"}
 
 
@@ -47,6 +48,26 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if TIERS.isdisjoint(mark.name for mark in item.iter_markers()):
             item.add_marker("unit")
+    _longest_first(items)
+
+
+def _longest_first(items):
+    """Files in the order of their longest tests, each as a whole: what its tests share is made once.
+
+    Tests with Ray are first. One at a time is run, which takes a worker for most of the run; the other one has the end of the
+    list, and takes over what is left from behind (`--dist worksteal`): that are short ones, with which both end together.
+    """
+
+    def rank(item):
+        if "ray_alone" in item.fixturenames:
+            return 0
+        marks = {mark.name for mark in item.iter_markers()}
+        return next(place for place, tiers in enumerate(LENGTHS, 1) if tiers & marks)
+
+    ranks = {}
+    for item in items:
+        ranks[item.path] = min(rank(item), ranks.get(item.path, len(LENGTHS)))
+    items.sort(key=lambda item: ranks[item.path])
 
 
 @pytest.hookimpl(wrapper=True)

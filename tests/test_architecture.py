@@ -84,10 +84,12 @@ def imported(module: str) -> frozenset[str]:
 
 def running(tree: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a tree without those that are there for type checkers alone."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield node
-            yield from running(node)
+    left = [tree]
+    while left:
+        for node in ast.iter_child_nodes(left.pop()):
+            if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+                yield node
+                left.append(node)
 
 
 def test_imports_point_down():

@@ -1,6 +1,7 @@
 """The same bytes again: search, evaluate and diff do not depend on threads, the order of lines and files, hashes or locales;
 models give the same bytes for the same input, batch size and machine."""
 
+import json
 import os
 import random
 import subprocess
@@ -24,22 +25,44 @@ SURROUNDINGS = [
 ]
 
 
-def tandem(folder, surroundings, *arguments):
+COMMANDS = """
+import contextlib, io, json, sys
+from toolkit.__main__ import main
+
+def printed(words):
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(out):
+        try:
+            status = main(words)
+        except SystemExit as end:
+            status = end.code
+    assert not status, words
+    return out.buffer.getvalue().decode()
+
+print(json.dumps([printed(words) for words in json.loads(sys.argv[1])]))
+"""
+
+
+def tandem(folder, surroundings, *commands):
+    """What each of some commands prints, as bytes: one process runs them all, for it is as much as they to start it."""
     env = {**os.environ, **surroundings, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-m", "toolkit", *arguments], cwd=folder, env=env, capture_output=True)
+    line = [sys.executable, "-c", COMMANDS, json.dumps(commands)]
+    done = subprocess.run(line, cwd=folder, env=env, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
+    return [text.encode() for text in json.loads(done.stdout)]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run over several dimensions, as bytes."""
     folder = tmp_path_factory.mktemp("run")
-    return tandem(folder, {"TANDEM_HOME": str(folder)}, "search", "--topics", "infosearch-mini", "--output", "-")
+    search = ["search", "--topics", "infosearch-mini", "--output", "-"]
+    [lines] = tandem(folder, {"TANDEM_HOME": str(folder)}, search)
+    return lines
 
 
-@pytest.mark.parametrize("options", [[], ["--rm3"]], ids=["bm25", "rm3"])
-def test_search_gives_the_same_bytes_whatever_surrounds_it(tmp_path, options):
+def test_search_gives_the_same_bytes_whatever_surrounds_it(tmp_path):
+    """With BM25 alone, and with RM3."""
     from toolkit.datasets import load
     from toolkit.retrieval.index import build_corpus_index
 
@@ -47,10 +70,12 @@ def test_search_gives_the_same_bytes_whatever_surrounds_it(tmp_path, options):
     for threads, surroundings in zip("1528", SURROUNDINGS, strict=True):
         # with several threads, documents come into the index in another order
         build_corpus_index(load("infosearch-mini"), "language", tmp_path / threads, threads=int(threads))
-        what = ["--topics", "infosearch-mini-language", "--index", threads, "--threads", threads, "--output", "-"]
-        found.add(tandem(tmp_path, surroundings, "search", *what, *options))
-    [lines] = found
-    assert lines.count(b"\n") > 500
+        search = ["search", "--topics", "infosearch-mini-language", "--index", threads, "--threads", threads, "--output", "-"]
+        found.add(tuple(tandem(tmp_path, surroundings, search, [*search, "--rm3"])))
+    [(bm25, rm3)] = found
+    assert bm25 != rm3
+    assert bm25.count(b"\n") > 500
+    assert rm3.count(b"\n") > 500
 
 
 def test_search_gives_the_same_bytes_in_the_same_process_too(tmp_path):
@@ -61,14 +86,8 @@ def test_search_gives_the_same_bytes_in_the_same_process_too(tmp_path):
     assert len({path.read_bytes() for path in outputs}) == 1
 
 
-def evaluate(folder, surroundings, runs, form):
-    options = ["--benchmark", "infosearch-mini", "--references", "--by-query", "--format", form]
-    return tandem(folder, surroundings, "evaluate", *runs, *options)
-
-
-@pytest.mark.parametrize("form", ["json", "table"])
-def test_evaluate_gives_the_same_bytes_whatever_surrounds_it(tmp_path, run, form):
-    """Lines and files in any order, in one file or in three."""
+def test_evaluate_gives_the_same_bytes_whatever_surrounds_it(tmp_path, run):
+    """Lines and files in any order, in one file or in three; as JSON and as a table."""
     lines, found = run.splitlines(keepends=True), set()
     for seed, surroundings in enumerate(SURROUNDINGS):
         shuffled = lines if seed == 0 else random.Random(seed).sample(lines, len(lines))
@@ -78,7 +97,9 @@ def test_evaluate_gives_the_same_bytes_whatever_surrounds_it(tmp_path, run, form
         names = list(files)[::-1]
         for name, its in files.items():
             (tmp_path / name).write_bytes(b"".join(its))
-        found.add(evaluate(tmp_path, {**surroundings, "ARROW_NUM_THREADS": str(seed + 1)}, names, form))
+        evaluate = ["evaluate", *names, "--benchmark", "infosearch-mini", "--references", "--by-query", "--format"]
+        env = {**surroundings, "ARROW_NUM_THREADS": str(seed + 1)}
+        found.add(tuple(tandem(tmp_path, env, [*evaluate, "json"], [*evaluate, "table"])))
     assert len(found) == 1
 
 
@@ -99,9 +120,9 @@ def test_diff_gives_the_same_bytes_whatever_surrounds_it(tmp_path, run):
         threads = str(seed + 1)
         env = {**surroundings, "ARROW_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
         runs = ["a.trec", "b.trec", "--benchmark", "infosearch-mini", "-m", "nDCG@10", "WISE"]
-        made = tandem(tmp_path, env, "diff", *runs, "--format", "json", "--html", "page.html", "--exit-zero")
-        marked = tandem(tmp_path, env, "evaluate", *runs, "--baseline", "a.trec", "--format", "csv")
-        found.add((made, marked, (tmp_path / "page.html").read_bytes()))
+        diff = ["diff", *runs, "--format", "json", "--html", "page.html", "--exit-zero"]
+        marked = ["evaluate", *runs, "--baseline", "a.trec", "--format", "csv"]
+        found.add((*tandem(tmp_path, env, diff, marked), (tmp_path / "page.html").read_bytes()))
     assert len(found) == 1
 
 
@@ -126,9 +147,12 @@ def test_encode_and_rerank_give_the_same_bytes_whatever_surrounds_them(tmp_path)
     vectors, runs, reranked = set(), set(), set()
     for number, surroundings in enumerate(SURROUNDINGS[:2]):
         encoded, run = tmp_path / f"vectors{number}", tmp_path / f"{number}.trec"
-        tandem(tmp_path, surroundings, "encode", "infosearch-mini-language", *what[2:], "--output", str(encoded))
+        commands = [
+            ["encode", "infosearch-mini-language", *what[2:], "--output", str(encoded)],
+            ["search", *what, "--threads", str(number + 1), "--output", str(run)],
+            ["rerank", "--run", str(run), *rerank, "--output", "-"],
+        ]
+        reranked.add(tandem(tmp_path, surroundings, *commands)[-1])
         vectors.add((encoded / "vectors-00000.npy").read_bytes())
-        tandem(tmp_path, surroundings, "search", *what, "--threads", str(number + 1), "--output", str(run))
         runs.add(run.read_bytes())
-        reranked.add(tandem(tmp_path, surroundings, "rerank", "--run", str(run), *rerank, "--output", "-"))
     assert len(vectors) == len(runs) == len(reranked) == 1

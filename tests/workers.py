@@ -3,6 +3,7 @@
 import copy
 from collections import deque
 from functools import partial
+from unittest.mock import patch
 
 from toolkit import __version__
 from toolkit.core.system.progress import is_quiet, set_quiet
@@ -44,7 +45,8 @@ class Here:
         if self.origins:
             theirs.origin = self.origins.popleft()
         before = is_quiet()
-        self.due.append(Report(worker, worker.load(theirs, self.settings)))
+        with patch("toolkit.engine.worker.gc"):  # all that this process has ever imported would be gone through for each worker
+            self.due.append(Report(worker, worker.load(theirs, self.settings)))
         set_quiet(before)  # a worker makes its process quiet, and this one is the test's
         return worker
 

@@ -92,6 +92,7 @@ def test_a_spreadsheet_takes_no_text_of_a_figures_file_for_a_formula(model, tmp_
     assert rows == [[text, "-0.5"] for text in ("'=1+1", "'+a", "'-a", "'@a", "'\ta", "-1.5e3", "a=1")]
 
 
+@pytest.mark.slow  # each figure is drawn several times, until it is as narrow as that
 @pytest.mark.parametrize(("width", "inches"), [("column", 3.33), ("page", 7.0)])
 def test_text_of_files_has_seven_points_at_the_width_they_are_made_for(minis, tmp_path, width, inches):
     small = {}
@@ -269,6 +270,7 @@ def test_figures_are_drawn_again_for_a_window_of_another_width(emulated, page):
     wait(emulated, lambda: emulated.execute_script(drawn) <= 390)
 
 
+@pytest.mark.slow  # all that a page can have, twice
 def test_tables_figures_and_libraries_count_towards_the_size_of_the_page(monkeypatch):
     paths = sorted(map(str, BASELINES.glob("infosearch-mini.*.gz")))
     made = report(collect(paths, ["infosearch-mini"]))

@@ -1,13 +1,14 @@
 """The texts of infosearch-mini are what their labels say, as far as a program can tell."""
 
 import re
+import runpy
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 import yaml
-from command import script
+from command import ROOT, script
 
 SOURCES = sorted((Path(__file__).resolve().parents[3] / "toolkit" / "datasets" / "corpora" / "infosearch-mini").glob("*.yaml"))
 DIMENSIONS = {path.stem: yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in SOURCES}
@@ -199,6 +200,8 @@ def test_a_part_that_is_none_is_refused():
     assert "no part audiences: choose from audience, format, " in done.stderr
 
 
-def test_no_surface_tells_what_is_relevant_and_readers_agree_with_the_labels():
-    checked = script("check_minis")
+@pytest.mark.slow  # ten times five classifiers for each kind of features and condition: a minute in all
+@pytest.mark.parametrize("part", runpy.run_path(str(ROOT / "scripts" / "check_minis"))["parts"]())
+def test_no_surface_tells_what_is_relevant_and_readers_agree_with_the_labels(part):
+    checked = script("check_minis", part)
     assert checked.returncode == 0, checked.stdout + checked.stderr

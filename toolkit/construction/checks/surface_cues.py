@@ -205,6 +205,11 @@ class Sample:
         """Of all texts."""
         return features(self.texts)
 
+    @cached_property
+    def of_kinds(self) -> dict[str, Features]:
+        """The same, kind by kind."""
+        return {kind: self.features.of_kind(kind) for kind in KINDS}
+
     @property
     def cores(self) -> list[str]:
         """(n,) core queries."""
@@ -286,7 +291,7 @@ def held_out_scores(sample: Sample, kind: str = "", seed: int = SEED) -> Scored:
     kind  of features that it sees (one of `KINDS`); all of them without
     seed  which core queries are held out together
     """
-    seen = sample.features.of_kind(kind) if kind else sample.features
+    seen = sample.of_kinds[kind] if kind else sample.features
     folds = folds_of(sample.items, seed)
     scores = np.zeros(len(folds))
     for fold in np.unique(folds):
@@ -336,8 +341,7 @@ def best_cue(sample: Sample) -> Cue:
     orders = _FeatureOrders(sample)
     given = orders.areas(sample.positive[None].astype(float))[0]
     best = int(np.argmax(np.abs(given)))
-    generator = np.random.default_rng(SEED)
-    reached = 0
+    generator, reached = np.random.default_rng(SEED), 0
     for start in range(0, PERMUTATIONS, AT_ONCE):
         labels = [_permuted(sample.positive, orders.strata, generator) for _ in range(min(AT_ONCE, PERMUTATIONS - start))]
         largest = np.abs(orders.areas(np.array(labels, float))).max(axis=1)

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -211,12 +211,23 @@ def chosen_prompt(spec: SystemSpec, prompt: str | None, folder: str | Path | Non
 
 def load_prompt(name: str, kind: str) -> Prompt:
     """The prompt of a name or file. ToolkitError for one that is not there, is of another kind, or has wrong slots."""
-    known = sorted(path.stem for path in PROMPTS.glob(f"{kind}*.yaml"))
-    if name in known:
-        return _prompt(PROMPTS / f"{name}.yaml", kind, ours=True)
+    if name in (known := _names(kind)):
+        return _ours(name, kind)
     if not Path(name).is_file():
         raise ToolkitError(f"no prompt {name!r}", f"{did_you_mean(name, known)}known: {', '.join(known)}; or a file")
     return _prompt(Path(name), kind, ours=False)
+
+
+@cache
+def _names(kind: str) -> list[str]:
+    """Of the registry's prompts of a kind, which stay as they are while a process runs."""
+    return sorted(path.stem for path in PROMPTS.glob(f"{kind}*.yaml"))
+
+
+@cache
+def _ours(name: str, kind: str) -> Prompt:
+    """One of the registry's: a build asks for it with each item."""
+    return _prompt(PROMPTS / f"{name}.yaml", kind, ours=True)
 
 
 def _prompt(path: Path, kind: str, *, ours: bool) -> Prompt:
