@@ -81,7 +81,7 @@ def test_passages_are_shortened_until_prompt_and_answer_fit():
 
 
 def test_a_query_that_leaves_no_room_is_named():
-    with pytest.raises(ToolkitError, match=r"^q7: \d+ tokens with passages of one word, and 35 for the answer$") as caught:
+    with pytest.raises(ToolkitError, match=r"(?m)^q7: \d+ tokens with passages of one word, and 35 for the answer$") as caught:
         ranker(length=200).rank([Window("q7", "word " * 150, ("a b", "c d"))])
     assert "tiny takes 200 in all" in caught.value.hint
 

@@ -95,7 +95,7 @@ def test_replay_needs_no_server_and_fails_on_the_first_miss(path):
     replay = LLM(Endpoint("m"), cache=AnswerCache(path), replay=True)
     replay.check()
     assert replay.complete([ask("a")])[0].text == "fine"
-    with pytest.raises(ToolkitError, match=rf"^1 of 2 answers of m are not in {re.escape(str(path))}$") as caught:
+    with pytest.raises(ToolkitError, match=rf"(?m)^1 of 2 answers of m are not in {re.escape(str(path))}$") as caught:
         replay.complete([ask("a"), ask("b")])
     assert len(caught.value.lines()) == 2
     assert caught.value.status == 1

@@ -206,7 +206,7 @@ def test_a_request_that_is_refused_is_not_repeated(status, hint):
     ],
 )
 def test_an_empty_purse_is_not_asked_again_and_told_in_the_servers_words(body, told):
-    with serving(Script(always=(429, {}, body))) as script, pytest.raises(ToolkitError, match=f"status 429, {told}$"):
+    with serving(Script(always=(429, {}, body))) as script, pytest.raises(ToolkitError, match=f"(?m)status 429, {told}$"):
         complete(script)
     assert len(script.bodies) == 1
 
@@ -388,14 +388,14 @@ def test_a_key_alone_leads_to_openai_and_nothing_leads_nowhere(monkeypatch):
     ],
 )
 def test_an_address_that_is_none_is_refused_without_being_quoted(url):
-    with pytest.raises(ToolkitError, match=r"^OPENAI_BASE_URL is no address of a server$"):
+    with pytest.raises(ToolkitError, match=r"(?m)^OPENAI_BASE_URL is no address of a server$"):
         LLM(Endpoint("m", base_url=url)).complete([ask()])
 
 
 @pytest.mark.parametrize("key", ["sk-two\nlines", "sk-two words", "sk-beyond-ascii-\u2026"])
 def test_a_key_that_no_header_can_hold_is_refused_without_being_quoted(monkeypatch, key):
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(ToolkitError, match=r"^OPENAI_API_KEY is no key: it has blanks or characters beyond ASCII$"):
+    with pytest.raises(ToolkitError, match=r"(?m)^OPENAI_API_KEY is no key: it has blanks or characters beyond ASCII$"):
         Endpoint("m", base_url="http://localhost/v1").check()
 
 

@@ -159,7 +159,7 @@ def test_no_proxy_counts_and_so_does_what_changes_in_the_environment(monkeypatch
 @pytest.mark.parametrize("given", ["http://", "ftp://host:1", "http://host:port", "socks9://host:1", "http://[::1"])
 def test_what_is_no_proxy_is_one_line(monkeypatch, proxy, given):
     monkeypatch.setenv("http_proxy", given)
-    with pytest.raises(ToolkitError, match=r"^HTTP_PROXY or ALL_PROXY is no address of a proxy$") as refused:
+    with pytest.raises(ToolkitError, match=r"(?m)^HTTP_PROXY or ALL_PROXY is no address of a proxy$") as refused:
         ask("http://gpu7.invalid/v1")
     assert "http://HOST:PORT" in refused.value.hint
 

@@ -76,7 +76,7 @@ def test_a_name_that_is_printed_three_times_is_not_chosen_from():
 def test_what_there_is_not_is_said(paper, table, system, message):
     with pytest.raises(ToolkitError) as error:
         cells_of(paper, table, system)
-    assert str(error.value) == message
+    assert error.value.message == message
 
 
 @pytest.mark.parametrize(

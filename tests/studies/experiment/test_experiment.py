@@ -159,7 +159,7 @@ def test_the_failure_of_one_system_does_not_end_the_others(tmp_path, monkeypatch
     assert done.returncode == 1
     said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert [line.partition(".trec: ")[0] for line in said] == [f"error: {name.removesuffix('.trec')}" for name in RUNS[1::2]]
-    assert str(error) in said[0]
+    assert getattr(error, "message", str(error)) in said[0]
     assert [name for name in [*RUNS, *OUTPUTS] if (tmp_path / name).exists()] == [*RUNS[::2], *OUTPUTS]
     monkeypatch.setattr(RunJob, "make", make)
     assert tandem("experiment", *BOTH, cwd=tmp_path).returncode == 0

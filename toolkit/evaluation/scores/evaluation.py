@@ -250,9 +250,11 @@ def excerpts(judgments: Judgments, depth: int) -> Callable[[Run], Excerpt]:
 
 def benchmark_of(runs: Any) -> str:
     """The benchmark that the records of the runs name. Raises ToolkitError where there is none, or several."""
-    given = [source.given for source in as_sources(runs) if isinstance(source.given, str | Path | Run)]
+    given = [source.given for source in as_sources(runs)]
+    files = [Recorded(str(one), None) for one in given if isinstance(one, str | Path)]
+    made = [Recorded("", one) for one in given if isinstance(one, Run) and one.record]
     try:
-        return recorded_benchmark([Recorded("" if isinstance(one, Run) else str(one), one) for one in given])
+        return recorded_benchmark(files + made)
     except ToolkitError as error:
         raise ToolkitError(f"evaluation needs a benchmark, or qrels: {error.message}", error.hint) from error
 
