@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolkit.construction.review import label_studio
 from toolkit.construction.review.review_forms import Form, Sheet, digest
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output, write_text
@@ -174,12 +173,8 @@ def import_files(folder: Path, paths: Sequence[str | Path], step: SheetsOf) -> I
 
 
 def read_given(path: str | Path) -> Iterator[Given]:
-    """The answers in a file that a page saved, or that Label Studio exported. Raises ToolkitError where it is neither."""
+    """The answers in a file that a page saved. Raises ToolkitError where it is none."""
     content = read_json(path, hint=AGAIN)
-    if isinstance(content, list):
-        for number, row in enumerate(label_studio.answers(content, str(path)), 1):
-            yield Given(f"{path}, answer {number}", *row)
-        return
     if not isinstance(content, dict) or content.get(MARK) != 1 or not isinstance(content.get("answers"), list):
         raise ToolkitError(f"{path} is no file of a review", AGAIN)
     about = [content.get(name) for name in ("export", "form", "reviewer")]
