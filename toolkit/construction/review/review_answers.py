@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -140,9 +141,8 @@ def read_answers(folder: Path, step: str) -> list[Answer]:
         except (Malformed, TypeError, ValueError) as error:
             problems.append(f"line {number}: {error}")
     if problems:
-        raise ToolkitError(
-            f"{path}: not as it was written", "import the reviewers' files into a folder without it", problems=problems
-        )
+        hint = "import the reviewers' files into a folder without it"
+        raise ToolkitError(f"{path}: not as it was written", hint, problems=problems)
     return answers
 
 
@@ -192,12 +192,12 @@ class _Checked:
         self.problems: list[str] = []
         self.stored_answers: dict[str, dict[AnswerKey, Answer]] = {}
         self.taken: dict[tuple[str, AnswerKey], str] = {}  # step and answer -> where it was given
-        self.exports: dict[str, Export | None] = {}
+        self.export_of = cache(partial(read_export, folder))
         self.partial, self.new, self.known = 0, 0, 0
 
     def add(self, given: Given) -> None:
         """Check one answer and add it, or note what is wrong with it."""
-        export = self._export(given)
+        export = self.export_of(given.export) if isinstance(given.export, str) else None
         problem = self._problem(given, export) if export else f"is of an export that {self.folder} did not make"
         if problem or export is None:
             self.problems.append(f"{given.place}: {problem}")
@@ -220,13 +220,6 @@ class _Checked:
         for step, answers in self.stored_answers.items():
             _write_answers(self.folder, step, answers.values())
         return Imported(self.new, self.known, self.partial, tuple(sorted({reviewer for _, (_, reviewer, _) in self.taken})))
-
-    def _export(self, given: Given) -> Export | None:
-        if not isinstance(given.export, str):
-            return None
-        if given.export not in self.exports:
-            self.exports[given.export] = read_export(self.folder, given.export)
-        return self.exports[given.export]
 
     def _problem(self, given: Given, export: Export) -> str:
         """What is wrong with an answer; nothing where it is right as far as it goes."""

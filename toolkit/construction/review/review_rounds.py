@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,17 +142,14 @@ def export_review(
 
 def import_review(build: BuildFolder, files: Sequence[str | Path]) -> review_answers.Imported:
     """Take reviewers' files into a build: all of them or, where there is a problem, none (ToolkitError with every problem)."""
-    reviews: dict[str, Review] = {}
 
+    @cache
     def sheets_of(step: str) -> tuple[Form, Mapping[str, Sheet]]:
-        if step not in reviews:
-            if step not in build.config.names:
-                raise ToolkitError(
-                    f"the files are of the step {step!r}, which the build has no more",
-                    f"{did_you_mean(step, build.config.names)}known: {', '.join(build.config.names)}",
-                )
-            reviews[step] = review_of(build, step)
-        return reviews[step].form, reviews[step].sheets
+        if step not in build.config.names:
+            hint = f"{did_you_mean(step, build.config.names)}known: {', '.join(build.config.names)}"
+            raise ToolkitError(f"the files are of the step {step!r}, which the build has no more", hint)
+        review = review_of(build, step)
+        return review.form, review.sheets
 
     return review_answers.import_files(build.path, files, sheets_of)
 

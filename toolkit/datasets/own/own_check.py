@@ -13,6 +13,7 @@ import numpy as np
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
+from toolkit.core.qrels import Qrel
 from toolkit.core.tables.area_under_curve import FAR, area_under_curve
 from toolkit.datasets.own import FILE
 from toolkit.datasets.own.declaration import line_of
@@ -166,7 +167,7 @@ def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smal
     if own.qrels is None:
         remarks.warning(own.path, 0, "there are no judgments: it can be searched, not evaluated", "write qrels.MODE.txt")
         return
-    labels = _labels(own)
+    labels = highest_labels(own.qrels)
     for group in own.spec.groups:
         name = group["name"]
         golds = _golds(own, name, labels)
@@ -180,16 +181,17 @@ def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smal
         _say_size(own, name, len(golds), smallest, remarks)
 
 
-def _labels(own: OwnFolder) -> Mapping[str, dict[str, int]]:
+def highest_labels(rows: Iterable[Qrel]) -> Mapping[str, dict[str, int]]:
     """Query id -> document -> its highest label."""
     labels: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in own.qrels:
+    for row in rows:
         judged = labels[row.query_id]
         judged[row.doc_id] = max(row.relevance, judged.get(row.doc_id, row.relevance))
     return labels
 
 
-def _relevant(labels: Mapping[str, dict[str, int]], query_id: str) -> dict[str, int]:
+def relevant_of(labels: Mapping[str, Mapping[str, int]], query_id: str) -> dict[str, int]:
+    """The relevant documents of a query, with their labels."""
     return {doc_id: label for doc_id, label in labels.get(query_id, {}).items() if label > 0}
 
 
@@ -205,7 +207,7 @@ def _golds(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]]) -> 
     golds: dict[str, set[str]] = defaultdict(set)
     base, instructed = own.modes.of(BASE), own.modes.of(INSTRUCTED)
     for core, _, ids in _variants(own, group):
-        relevant = {mode: set(_relevant(labels, query_id)) for mode, query_id in ids.items()}
+        relevant = {mode: set(relevant_of(labels, query_id)) for mode, query_id in ids.items()}
         asked = set().union(*(relevant[mode] for mode in (instructed if base and instructed else ids)))
         golds[core] |= asked & relevant[base[0]] if base and instructed else asked
     return golds
@@ -239,7 +241,7 @@ def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str,
     """Instructions that change no label of the base mode."""
     for mode in own.modes.of(INSTRUCTED, REVERSED) if own.modes.of(BASE) else ():
         for _, base, ids in _variants(own, group):
-            before, after = (_relevant(labels, ids[one]) for one in (own.modes.of(BASE)[0], mode))
+            before, after = (relevant_of(labels, ids[one]) for one in (own.modes.of(BASE)[0], mode))
             if before == after and before:
                 what = f"the instruction of query {base} in mode {mode} changes no label"
                 remarks.warning(*own.topics.places[base], what, "measures of pairs of modes see nothing there")
