@@ -178,10 +178,9 @@ def _reviewers(known: _Known) -> list[str]:
     ]
     columns = (*labels(*texts), Column("items"), *map(Column, numbers))
     people = known.items_by("person")
-    without = (
-        f"People had a part in {people:,} items; how far they agree is not known." if people else "No person reviewed an item."
-    )
-    return _section(Table(columns, rows, ["low, high: 95 % intervals."]), without)
+    part = f"People had a part in {people:,} items; how far they agree is not known."
+    table = Table(columns, rows, ["low, high: 95 % intervals."])
+    return _section(table, part if people else "No person reviewed an item.")
 
 
 def _circularity(check: BenchmarkCheck) -> list[str]:

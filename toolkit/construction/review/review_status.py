@@ -54,12 +54,12 @@ def status_tables(build: BuildFolder, step: str | None = None) -> list[Table]:
     return [table for each in steps for table in tables(review_of(build, each))]
 
 
-def agreement_rows(build: BuildFolder, steps: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Every number about the answers of a build, of some steps or of all: step, question, measure, items, value, low, high.
+def agreement_rows(build: BuildFolder) -> list[dict[str, Any]]:
+    """Every number about the answers of a build: step, question, measure, items, value, low, high.
 
     Those of pairs of reviewers, who have names, are left out. NaN where a number is not defined.
     """
-    reviews = (review_of(build, step) for step in steps or reviewed_steps(build))
+    reviews = (review_of(build, step) for step in reviewed_steps(build))
     return [
         {"step": review.step, "question": row.question, "measure": row.measure, "items": row.items, **row.estimate._asdict()}
         for review in reviews
