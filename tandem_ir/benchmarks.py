@@ -141,15 +141,15 @@ class Build:
 
         return history_rows(self._build.steps().history(item_id))
 
-    def export_review(self, step: str, output: str | Path, **how: Any) -> list[Path]:
-        """Write what reviewers of a step's items get, a page or Label Studio's tasks with their configuration; the files.
+    def export_review(self, step: str, output: str | Path, **how: Any) -> Path:
+        """Write the page that reviewers of a step's items get; its path.
 
-        how  `form` for a step that is none of review, `reviewers` (names), `to_settle`, `first` (so many items at most),
-             `format` (`html` or `label-studio`)
+        how  `form` for a step that is none of review, `reviewers` (names), `to_settle`, `first` (so many items at most)
         """
         from toolkit.construction.review.review_rounds import export_review
 
-        return list(export_review(type(self._build)(self._build.path), step, output, **how).files)
+        export_review(type(self._build)(self._build.path), step, output, **how)
+        return Path(output)
 
     def import_review(self, *files: str | Path) -> dict[str, Any]:
         """Take reviewers' files back, all or none: how many answers are new, known, partial, whose; `run` lets them decide."""

@@ -27,7 +27,7 @@ OTHER = {
     "--fix": {"runs verify": "names a file", "cache verify": "removes what is left over"},
     "--format": {
         **dict.fromkeys(("evaluate", "report", "expand merge", "expand run", "benchmarks published"), "what can be written"),
-        **dict.fromkeys(("build show", "build review export"), "what can be written"),
+        "build show": "what can be written",
         **dict.fromkeys(("diff", *(f"analyze {name}" for name in ANALYSES)), "what can be written"),
     },
     "--from": {
@@ -45,7 +45,7 @@ OTHER = {
         **dict.fromkeys(("diversify", "search", "rerank", "fuse", "expand merge", "expand run"), "a run"),
         **dict.fromkeys(("runs convert", "runs pool"), "a run"),
         "report": "a page, or nothing beside figures",
-        "build review export": "a page, or tasks",
+        "build review export": "a page",
     },
     "--perspectives": {"report": "of several runs", "analyze stance": "of one"},
     "--published": {"evaluate": "may name a system"},

@@ -65,20 +65,17 @@ def parser() -> argparse.ArgumentParser:
 
 def review_commands(made: argparse.ArgumentParser) -> None:
     add = subcommands(made, "review_command")
-    sub = add("export", "write a form for reviewers: a page that needs no network, or Label Studio's tasks", run_export)
+    sub = add("export", "write a form for reviewers: a page that needs no network", run_export)
     build_argument(sub)
     reviewed_step_option(sub, required=True)
-    sub.add_argument(
-        "--output", required=True, metavar="F", help="the page; or the tasks, with the configuration beside them (.xml)"
-    )
-    sub.add_argument("--format", choices=("html", "label-studio"), default="html", help="what is written (default: html)")
+    sub.add_argument("--output", required=True, metavar="F", help="the page")
     sub.add_argument("--form", metavar="NAME", help="the form, by name or file, for a step that is none of review")
     sub.add_argument("--reviewers", nargs="+", default=[], metavar="NAME", help="who may answer (default: anybody)")
     sub.add_argument("--to-settle", action="store_true", help="what reviewers did not agree on: these answers decide")
     sub.add_argument("--first", type=int, metavar="N", help="so many items at most (default: all)")
     sub = add("import", "take reviewers' files back: all of them, or none where anything is wrong", run_import)
     build_argument(sub)
-    sub.add_argument("file", nargs="+", metavar="FILE", help="a file that the page saved, or Label Studio's JSON export")
+    sub.add_argument("file", nargs="+", metavar="FILE", help="a file that the page saved")
     sub = add("status", "show how far reviews are, how far reviewers agree, and what is to be settled", run_review_status)
     build_argument(sub)
     reviewed_step_option(sub, "all that are reviewed")
@@ -143,10 +140,9 @@ def run_benchmark(args: argparse.Namespace) -> None:
 def run_export(args: argparse.Namespace) -> None:
     from toolkit.construction.review.review_rounds import export_review
 
-    how = {name: getattr(args, name) for name in ("reviewers", "to_settle", "first", "format")}
-    done = export_review(_build(args), args.step, args.output, form=args.form or "", **how)
-    files = ", ".join(map(str, done.files))
-    note(f"{files}: {done.items:,} items; `tandem build review import {args.folder} FILE...` takes answers back")
+    how = {name: getattr(args, name) for name in ("reviewers", "to_settle", "first")}
+    items = export_review(_build(args), args.step, args.output, form=args.form or "", **how)
+    note(f"{args.output}: {items:,} items; `tandem build review import {args.folder} FILE...` takes answers back")
 
 
 def run_import(args: argparse.Namespace) -> None:

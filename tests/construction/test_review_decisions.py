@@ -190,7 +190,7 @@ def test_the_datasheet_has_the_agreement_without_anybodys_name(kettles):
 def test_in_python_it_is_the_same(kettles):
     build = tandem_ir.Build(kettles(2).path)
     for name in ("Ada", "Ben"):
-        [page] = build.export_review("review", build._build.path / f"{name}.html", reviewers=[name])
+        page = build.export_review("review", build._build.path / f"{name}.html", reviewers=[name])
         content = saved(page_data(page), name, agreeing)
         done = build.import_review(write_saved(page.with_suffix(".json"), content))
         assert done == {"new": 2, "known": 0, "partial": 0, "reviewers": (name,)}

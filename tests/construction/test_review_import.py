@@ -127,8 +127,6 @@ def test_a_form_for_named_reviewers_takes_nobody_else(kettles):
     [
         ({"reviewers": ["Ada", "Ada"]}, "a reviewer is named twice"),
         ({"reviewers": [" "]}, "' ' is no name of a reviewer"),
-        ({"format": "htm"}, "did you mean 'html'?"),
-        ({"format": "label-studio"}, "tasks are a JSON file"),
         ({"first": 0}, "first is 0"),
     ],
 )

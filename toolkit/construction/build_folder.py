@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.construction.build_config import BuildConfig, read_config
-from toolkit.construction.step_files import DONE, FOLDER, BuiltSteps, StepFile, StepRecord, StepState, digest_of, plain
+from toolkit.construction.step_files import DONE, FOLDER, BuiltSteps, StepFile, StepRecord, StepState, digest_of
 from toolkit.construction.steps import Item
 from toolkit.construction.text_models import entry_identity
 from toolkit.construction.tools import REPAIR, Tools, Writers, find_prompt
 from toolkit.core.errors import MissingExtra, ToolkitError, missing_module
+from toolkit.core.system.files import write_text
 from toolkit.core.system.progress import progress, say
 from toolkit.core.system.python_names import importing
+from toolkit.core.system.yaml_json import dump_yaml, plain
 from toolkit.engine import Executor
 from toolkit.files.store import lock_folder
 from toolkit.files.store.digests import file_sha256
@@ -85,19 +87,18 @@ class BuildFolder:
         from toolkit.construction.documents.built_benchmark import written
 
         if waiting := [state for state in self.states() if not state.is_done]:
-            raise ToolkitError(
-                f"the step {waiting[0].step.name} is not done: {waiting[0].state}", f"`tandem build run {self.path}` does it"
-            )
+            what = f"the step {waiting[0].step.name} is not done: {waiting[0].state}"
+            raise ToolkitError(what, f"`tandem build run {self.path}` does it")
         build = BuiltSteps(self.config, self.files, Path(to))
         return written(build.to, lambda part: self._write(build, part))
 
     def _write(self, build: BuiltSteps, folder: Path) -> None:
         """The benchmark of the kind, and its datasheet, without which it is written where the checks' libraries are missing."""
-        from toolkit.construction.datasheet import write_datasheet, write_facts
+        from toolkit.construction.datasheet import FACTS, build_facts, write_datasheet
 
         self.config.module.benchmark(build, folder)
         try:
-            write_facts(self, folder)
+            write_text(folder / FACTS, dump_yaml(build_facts(self)))
             write_datasheet(folder)
         except (ModuleNotFoundError, MissingExtra) as error:
             missing = error if isinstance(error, MissingExtra) else missing_module(error)
@@ -115,7 +116,7 @@ class BuildFolder:
         prompts = dict.fromkeys((*step.prompts(), *([REPAIR] if step.models() else [])))
         earlier = dict.fromkeys((*self._before(number), *step.reads))
         judging = {name: find_prompt(name, self.path, SUPPORT).sha256 for name in step.judge_prompts(config.models)}
-        searched = (choose_system(name, files=config.systems) for name in step.systems_searched())
+        searched = (choose_system(name, files=config.systems) for name in step.parameters().get("systems", ()))
         return {
             "version": step.version,
             "parameters": plain(step.parameters()),

@@ -5,15 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.construction.build_config import BuildConfig
-from toolkit.construction.step_files import Found, StepRecord, StepState, plain
-from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, value_of
+from toolkit.construction.step_files import Found, StepRecord, StepState
+from toolkit.core.system.yaml_json import plain
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, labels, value_of
 
 COLUMNS = (
-    Column("step", label=True),
-    Column("entered"),
-    Column("left"),
-    Column("rejected"),
-    Column("waiting"),
+    *labels("step"),
+    *map(Column, ("entered", "left", "rejected", "waiting")),
     Column("requests", priority=1),
     Column("cached", priority=2),
     Column("tokens", priority=1),
@@ -90,17 +88,14 @@ def _funnel(config: BuildConfig, states: Sequence[StepState]) -> Iterator[Table]
     left = {state.step.name: state.record.left for state in states if state.record and state.step.name in printed}
     if not left:
         return
-    columns = [
-        Column("left after", label=True),
-        *(Column(name, above=above) for above in ("here", PAPER) for name in ("items", "share")),
-    ]
+    parts = (Column(name, above=above) for above in ("here", PAPER) for name in ("items", "share"))
     rows: list[Sequence[Cell]] = []
     first = next((left[name], printed[name]) for name in printed if name in left)
     for name in (name for name in printed if name in left):
         counts = left[name], printed[name]
         shares = [Number(count / of, share=True) if rows and of else None for count, of in zip(counts, first, strict=True)]
         rows.append((name, counts[0], shares[0], counts[1], shares[1]))
-    yield Table(columns, rows, ["share: of what the first row has"])
+    yield Table([*labels("left after"), *parts], rows, ["share: of what the first row has"])
 
 
 def _figures(states: Sequence[StepState]) -> Iterator[Table]:

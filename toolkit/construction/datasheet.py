@@ -18,8 +18,8 @@ from toolkit.construction.checks.benchmark_check import BenchmarkCheck, check_be
 from toolkit.construction.checks.check_tables import cues, duplicates, effects, makers
 from toolkit.construction.step_files import StepState
 from toolkit.core.system.files import write_text
-from toolkit.core.system.yaml_json import dump_yaml, read_yaml
-from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.system.yaml_json import read_yaml
+from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.core.tables.table_forms import to_markdown
 from toolkit.core.topics import Topic
 from toolkit.datasets.own import provenance_file
@@ -121,7 +121,7 @@ def _counts(known: _Known) -> list[str]:
         counts = (len(first), len(ids), sum(of_query[query] for query in ids), sum(relevant[query] for query in ids))
         rows.append((group["name"], _cores(first), *counts, group.get("language", UNKNOWN)))
     names = ("core queries", "queries", "in all modes", "judgments", "relevant", "language")
-    table = Table((Column("group", label=True), *map(Column, names)), rows)
+    table = Table((*labels("group"), *map(Column, names)), rows)
     modes = ", ".join(f"`{name}` ({role})" for name, role in own.modes.items()) or "none"
     return [*to_markdown(table).splitlines(), "", f"Documents: {known.documents:,}. Modes: {modes}."]
 
@@ -146,7 +146,7 @@ def _named(value: Any) -> str:
 
 def _steps(steps: Sequence[Mapping[str, Any]]) -> list[str]:
     """The funnel: what entered each step, what left it, and why the others did not."""
-    columns = (Column("step", label=True), *map(Column, ("entered", "left", "rejected", "waiting", "tokens")))
+    columns = (*labels("step"), *map(Column, ("entered", "left", "rejected", "waiting", "tokens")))
     counts = ({**step, "rejected": sum(step["rejected"].values())} for step in steps)
     rows = ([row[column.name] for column in columns] for row in counts)
     table = with_reasons(columns, zip(rows, (step["rejected"] for step in steps), strict=True))
@@ -162,8 +162,7 @@ def _makers(known: _Known) -> list[str]:
         counts.update({(one.step, one.role, one.by, one.family, one.prompt, one.sha256[:SHORT]) for one in made})
     place = {step["step"]: number for number, step in enumerate(known.steps)}
     rows = [(*key, counts[key]) for key in sorted(counts, key=lambda key: (place.get(key[0], len(place)), key))]
-    names = ("step", "role", "by", "family", "prompt", "its SHA-256")
-    table = Table((*(Column(name, label=True) for name in names), Column("items")), rows)
+    table = Table((*labels("step", "role", "by", "family", "prompt", "its SHA-256"), Column("items")), rows)
     lines = _section(table, "Nobody had a part in an item: all were taken as they are.")
     models = known.facts.get("models", {}).items()
     asked = [f"- `{name}`: {', '.join(f'{key} {value}' for key, value in facts.items())}" for name, facts in models]
@@ -172,17 +171,16 @@ def _makers(known: _Known) -> list[str]:
 
 def _reviewers(known: _Known) -> list[str]:
     """How far reviewers agree, where people have reviewed items."""
-    labels, numbers = ("step", "question", "measure"), ("value", "low", "high")
+    texts, numbers = ("step", "question", "measure"), ("value", "low", "high")
     rows = [
-        (*(row[name] for name in (*labels, "items")), *(Number(row[name], decimals=2) for name in numbers))
+        (*(row[name] for name in (*texts, "items")), *(Number(row[name], decimals=2) for name in numbers))
         for row in known.facts.get("agreement", ())
     ]
-    columns = (*(Column(name, label=True) for name in labels), Column("items"), *map(Column, numbers))
+    columns = (*labels(*texts), Column("items"), *map(Column, numbers))
     people = known.items_by("person")
-    without = (
-        f"People had a part in {people:,} items; how far they agree is not known." if people else "No person reviewed an item."
-    )
-    return _section(Table(columns, rows, ["low, high: 95 % intervals."]), without)
+    part = f"People had a part in {people:,} items; how far they agree is not known."
+    table = Table(columns, rows, ["low, high: 95 % intervals."])
+    return _section(table, part if people else "No person reviewed an item.")
 
 
 def _circularity(check: BenchmarkCheck) -> list[str]:
@@ -210,15 +208,8 @@ def _limits(known: _Known) -> Iterator[str]:
     yield from (f"Any use before this is mended: {problem}." for problem in known.check.problems)
 
 
-def write_facts(build: BuildFolder, folder: Path) -> Path:
-    """Write `datasheet.yaml` into a benchmark's folder; its path. The same build gives the same bytes."""
-    path = folder / FACTS
-    write_text(path, dump_yaml(build_facts(build)))
-    return path
-
-
 def build_facts(build: BuildFolder) -> dict[str, Any]:
-    """Kind, seeds and prompts (each with its SHA-256), steps with their counts, models as they were asked.
+    """`datasheet.yaml`: kind, seeds and prompts (each with its SHA-256), steps with their counts, models as they were asked.
 
     What differs between two runs of one build (seconds, requests that the cache saved) is left out.
     """

@@ -20,7 +20,7 @@ from toolkit.construction.steps import Item, Step, after, read_items, to_line
 from toolkit.construction.tools import Asked
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output, write_text
-from toolkit.core.system.yaml_json import dump_yaml, read_yaml
+from toolkit.core.system.yaml_json import dump_yaml, plain, read_yaml
 from toolkit.files.provenance.record import record_path
 from toolkit.files.store.digests import file_sha256
 from toolkit.registry.loader import did_you_mean
@@ -71,13 +71,6 @@ class StepRecord:
 def digest_of(depends: Mapping[str, Any]) -> str:
     """SHA-256, whatever the order of names."""
     return hashlib.sha256(json.dumps(plain(depends), sort_keys=True).encode()).hexdigest()
-
-
-def plain(value: Any) -> Any:
-    """A value as YAML and JSON have it: mappings as dicts, sequences as lists."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True)

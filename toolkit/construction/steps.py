@@ -163,10 +163,6 @@ class Step(ABC):
         """The prompts of kind `judge` that it sends, by name; `models` are those of build.yaml."""
         return ()
 
-    def systems_searched(self) -> tuple[str, ...]:
-        """The systems that it searches with: its parameter `systems`."""
-        return tuple(self.parameters().get("systems", ()))
-
     def problems(self, seeds: Seeds, steps: Sequence[Step]) -> Iterable[str]:
         """What cannot come out with these seeds and these steps, so far as that is known before anything is asked."""
         return ()

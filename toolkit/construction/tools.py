@@ -24,6 +24,7 @@ LONGEST_REPAIRED = 4000  # characters of such an answer that are sent back
 NOTHING = "(no answer)"  # stands for an empty one: servers refuse empty turns
 PROMPTS = "prompts"  # the folder of published prompts that steps send instead of ours, below the build's
 RULE, PERSON = "rule", "person"  # who made something that no model made
+BY_RULE = {"role": "filtered", "by": RULE}
 
 
 @dataclass
@@ -41,12 +42,6 @@ class Asked:
     failed: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-
-    def count(self, answers: Sequence[Answer]) -> None:
-        """Add what answers took."""
-        self.requests += len(answers)
-        self.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
-        self.completion_tokens += sum(answer.completion_tokens for answer in answers)
 
 
 class Writers:
@@ -97,10 +92,6 @@ class Tools:
     asked: dict[str, Asked] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     _heard: set[str] = field(default_factory=set)  # models that have answered
-
-    def llm(self, name: str) -> LLM:
-        """A model by its name in build.yaml."""
-        return self.writers[name]
 
     def prompt(self, name: str) -> Prompt:
         """A prompt of kind `build`, by its name or its file; a file is looked for in the build's folder first."""
@@ -197,9 +188,8 @@ class Tools:
         rows = iter(rows)
         while block := list(itertools.islice(rows, BLOCK)):
             if wrong := slot_problems(chosen, list(block[0])):
-                raise ToolkitError(
-                    f"prompt {chosen.name} does not fit the step", "see the prompts in toolkit/registry/prompts", problems=wrong
-                )
+                hint = "see the prompts in toolkit/registry/prompts"
+                raise ToolkitError(f"prompt {chosen.name} does not fit the step", hint, problems=wrong)
             yield [Request(chosen.messages(row, system=system), given) for row in block]
 
     def _system(self, model: str) -> str:
@@ -212,11 +202,13 @@ class Tools:
         return self.writers.models[name]
 
     def _complete(self, model: str, requests: Sequence[Request]) -> list[Answer]:
-        llm, asked = self.llm(model), self.asked.setdefault(model, Asked())
+        llm, asked = self.writers[model], self.asked.setdefault(model, Asked())
         before = llm.usage.cached
         answers = llm.complete(requests, self.advance)
         asked.cached += llm.usage.cached - before
-        asked.count(answers)
+        asked.requests += len(answers)
+        asked.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
+        asked.completion_tokens += sum(answer.completion_tokens for answer in answers)
         self.note_answered(model, [answer.error for answer in answers])
         return answers
 

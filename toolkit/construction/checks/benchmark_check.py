@@ -81,9 +81,8 @@ def unchanged_scores(evaluation: Evaluation, only: str = "all") -> Iterator[Effe
             asked = [query_id for query_id in own if modes.split(query_id)[1] not in modes.of(BASE)]
             same = [query_id for query_id in asked if abs(own[query_id] - without.get(query_id, 0.0)) <= SAME]
             group = part.group if len(judgments.parts) > 1 else only
-            yield Effect(
-                group, SCORE, run.tag, len(asked), tuple(Ignored(group, query_id, SCORE, run.tag) for query_id in same)
-            )
+            ignored = tuple(Ignored(group, query_id, SCORE, run.tag) for query_id in same)
+            yield Effect(group, SCORE, run.tag, len(asked), ignored)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from toolkit import registry
 from toolkit.construction.checks.benchmark_check import LABELS, MEASURE, BenchmarkCheck, Effect
 from toolkit.construction.checks.near_duplicates import Alike
 from toolkit.construction.checks.surface_cues import SurfaceRow
-from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.evaluation.comparison.circularity import RELATIONS, Share, relation
 from toolkit.registry.families import lineage
 
@@ -51,8 +51,7 @@ def findings(check: BenchmarkCheck) -> Table:
 
 def makers(shares: Sequence[Share]) -> Table:
     """What each model did with how much of what is scored."""
-    names = ("model", "family", "role", "items")
-    columns = (*(Column(name, label=True) for name in names), Column("made"), Column("of"), Column("share"))
+    columns = (*labels("model", "family", "role", "items"), *map(Column, ("made", "of", "share")))
     rows = [
         (by, family, role, items, count, total, Number(count / total, share=True))
         for role, by, family, items, count, total in shares
@@ -62,7 +61,7 @@ def makers(shares: Sequence[Share]) -> Table:
 
 def _concerned(shares: Sequence[Share]) -> Table:
     """The systems of the registry that are one of these models, are made from one, or are of its family."""
-    columns = (Column("model", label=True), Column("as its", label=True), Column("systems"), Column("names", prose=True))
+    columns = (*labels("model", "as its"), Column("systems"), Column("names", prose=True))
     rows = []
     for by, family in dict.fromkeys((share.by, share.family) for share in shares):
         model = lineage(by)
@@ -74,8 +73,7 @@ def _concerned(shares: Sequence[Share]) -> Table:
 
 def _close_runs(check: BenchmarkCheck) -> Table:
     """Runs of systems that are close to a model that made items."""
-    columns = (Column("run", label=True), Column("system", label=True), Column("is close to"), Column("as its"))
-    columns += (Column("which"), Column("items"), Column("made"), Column("of"))
+    columns = (*labels("run", "system"), *map(Column, ("is close to", "as its", "which", "items", "made", "of")))
     rows = [
         (row.run, row.system, row.share.by, row.relation, row.share.role, row.share.items, row.share.count, row.share.total)
         for row in check.circular
@@ -85,8 +83,7 @@ def _close_runs(check: BenchmarkCheck) -> Table:
 
 def effects(found: Sequence[Effect]) -> Table:
     """How many instructions could be ignored, group by group."""
-    columns = (Column("group", label=True), Column("run", label=True), Column("the same", label=True))
-    columns += (Column("instructions without effect"), Column("of"), Column("share"))
+    columns = (*labels("group", "run", "the same"), *map(Column, ("instructions without effect", "of", "share")))
     rows = [
         (group, run, _same(what), len(ignored), queries, Number(len(ignored) / queries if queries else 0.0, share=True))
         for group, what, run, queries, ignored in found
@@ -99,15 +96,15 @@ def _same(what: str) -> str:
 
 
 def _ignored(found: Sequence[Effect]) -> Table:
-    columns = (Column("query", label=True), Column("group"), Column("run"), Column("the same"))
+    columns = (*labels("query"), *map(Column, ("group", "run", "the same")))
     rows = [(row.query_id, row.group, row.run, _same(row.what)) for effect in found for row in effect.ignored]
     return _first(Table(columns, rows, [], "Queries whose instruction has no effect"), "queries")
 
 
 def cues(found: Sequence[SurfaceRow]) -> Table:
     """How well surface tells gold documents from others; conditions stand below their group."""
-    columns = (Column("group", label=True), Column("condition", label=True), Column("gold documents from", label=True))
-    columns += (Column("gold", priority=2), Column("others", priority=2), Column("core queries", priority=2))
+    columns = labels("group", "condition", "gold documents from")
+    columns += tuple(Column(name, priority=2) for name in ("gold", "others", "core queries"))
     columns += tuple(Column(name, above="classifier") for name in ("area", "low", "high"))
     columns += tuple(Column(name, above="cue", priority=1) for name in ("feature", "area", "p"))
     below = frozenset(place for place, row in enumerate(found) if place and _is_part(row, found[place - 1]))
@@ -134,8 +131,7 @@ def _cue_cells(row: SurfaceRow) -> tuple:
 
 def duplicates(pairs: Sequence[Alike]) -> Table:
     """How many pairs are alike, within a group and between two."""
-    columns = (Column("what", label=True), Column("alike in", label=True), Column("groups", label=True))
-    columns += (Column("pairs"), Column("items"), Column("opposed", lower=True))
+    columns = (*labels("what", "alike in", "groups"), Column("pairs"), Column("items"), Column("opposed", lower=True))
     where: dict[tuple[str, str, str], list[Alike]] = defaultdict(list)
     for pair in pairs:
         where[pair.what, pair.by, _groups(pair)].append(pair)
@@ -147,8 +143,8 @@ def duplicates(pairs: Sequence[Alike]) -> Table:
 
 
 def _pairs(pairs: Sequence[Alike]) -> Table:
-    columns = (Column("first", label=True), Column("second", label=True), Column("what"), Column("alike in"))
-    columns += (Column("similarity"), Column("groups", priority=1), Column("opposed in", priority=1))
+    columns = (*labels("first", "second"), *map(Column, ("what", "alike in", "similarity")))
+    columns += (Column("groups", priority=1), Column("opposed in", priority=1))
     rows = []
     for pair in pairs:
         ids, similarity = (pair.first.item_id, pair.second.item_id), Number(pair.similarity, decimals=3)

@@ -14,6 +14,7 @@ from toolkit.core.topics import Topic
 from toolkit.datasets import find, load
 from toolkit.datasets.benchmark import Benchmark
 from toolkit.datasets.names import part_names
+from toolkit.datasets.own.own_check import highest_labels, relevant_of
 from toolkit.registry.loader import did_you_mean
 
 NEGATIVES, UNRELATED = "instruction negatives", "unrelated documents"
@@ -71,12 +72,8 @@ class JudgedTexts:
     @cached_property
     def labels(self) -> Mapping[str, Mapping[str, int]]:
         """Query id -> document -> its highest label; empty where nothing is judged."""
-        labels: dict[str, dict[str, int]] = defaultdict(dict)
-        for mode in self.topics if self.benchmark.has_qrels(self.group) else ():
-            for row in self.benchmark.qrels(self.group, mode):
-                judged = labels[row.query_id]
-                judged[row.doc_id] = max(row.relevance, judged.get(row.doc_id, row.relevance))
-        return labels
+        modes = self.topics if self.benchmark.has_qrels(self.group) else ()
+        return highest_labels(row for mode in modes for row in self.benchmark.qrels(self.group, mode))
 
     @cached_property
     def docs(self) -> Mapping[str, Doc]:
@@ -94,7 +91,7 @@ class JudgedTexts:
 
     def relevant(self, query_id: str) -> dict[str, int]:
         """The relevant documents of a query, with their labels."""
-        return {doc_id: label for doc_id, label in self.labels.get(query_id, {}).items() if label > 0}
+        return relevant_of(self.labels, query_id)
 
     @cached_property
     def instructed(self) -> Sequence[Instructed]:

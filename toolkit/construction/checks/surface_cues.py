@@ -55,10 +55,6 @@ def _repeated(text: str) -> float:
     return 1 - len(set(words)) / max(len(words), 1)
 
 
-def _lines(text: str) -> int:
-    return text.count("\n") + 1
-
-
 # what is counted of a text; capitals, digits and signs are shares of its characters
 COUNTS: dict[str, Callable[[str], float]] = {
     "words": _words,
@@ -66,30 +62,20 @@ COUNTS: dict[str, Callable[[str], float]] = {
     "letters a word": _word_length,
     "words a sentence": _sentence_length,
     "repeated words": _repeated,
-    "lines": _lines,
+    "lines": lambda text: text.count("\n") + 1,
     "capitals": lambda text: sum(map(str.isupper, text)) / max(len(text), 1),
     "digits": lambda text: sum(map(str.isdigit, text)) / max(len(text), 1),
     **{name: lambda text, signs=signs: sum(map(text.count, signs)) / max(len(text), 1) for name, signs in SIGNS.items()},
 }
 
 
-LENGTH, PUNCTUATION, FIRST_WORDS, NGRAMS = "length", "punctuation", "first words", "n-grams"
-KINDS = (LENGTH, PUNCTUATION, FIRST_WORDS, NGRAMS)
 FIRST_WORD = "first word"  # how names of features begin that are one
-OF_WORDS = ("letters a word", "words a sentence", "repeated words")  # counts that tell of the words, as n-grams do
-
-
-def kind_of(name: str) -> str:
-    """Which of `KINDS` a feature is of, by its name."""
-    if name in COUNTS and name not in OF_WORDS:
-        return LENGTH if name in ("words", "characters") else PUNCTUATION
-    return FIRST_WORDS if name.startswith(FIRST_WORD) else NGRAMS
 
 
 class Features(NamedTuple):
     """The features of n texts.
 
-    counts  (n, len(COUNTS)) float64; of one kind, fewer
+    counts  (n, len(COUNTS)) float64
     terms   (n, t) 0 or 1: whether a text has an n-gram, or begins with a word
     names   (t,) what the columns of `terms` are: `"you can"`, `first word "the"`, `characters "ing"`
     """
@@ -97,11 +83,6 @@ class Features(NamedTuple):
     counts: np.ndarray
     terms: csr_matrix
     names: Sequence[str]
-
-    def of_kind(self, kind: str) -> Features:
-        """Those of one of `KINDS` alone, of features of all."""
-        counts, terms = ([place for place, name in enumerate(each) if kind_of(name) == kind] for each in (COUNTS, self.names))
-        return Features(self.counts[:, counts], self.terms[:, terms], [self.names[place] for place in terms])
 
 
 def features(texts: Sequence[str]) -> Features:
@@ -205,11 +186,6 @@ class Sample:
         """Of all texts."""
         return features(self.texts)
 
-    @cached_property
-    def of_kinds(self) -> dict[str, Features]:
-        """The same, kind by kind."""
-        return {kind: self.features.of_kind(kind) for kind in KINDS}
-
     @property
     def cores(self) -> list[str]:
         """(n,) core queries."""
@@ -283,15 +259,15 @@ class Scored(NamedTuple):
     folds: np.ndarray
 
 
-def held_out_scores(sample: Sample, kind: str = "", seed: int = SEED) -> Scored:
+def held_out_scores(sample: Sample, seen: Features | None = None, seed: int = SEED) -> Scored:
     """Each item scored by a classifier that saw no document of its core query.
 
     Logistic regression on counts (standardised) and n-grams (by inverse document frequency, rows of unit length).
 
-    kind  of features that it sees (one of `KINDS`); all of them without
+    seen  the features that it sees; all of the sample's without
     seed  which core queries are held out together
     """
-    seen = sample.of_kinds[kind] if kind else sample.features
+    seen = seen or sample.features
     folds = folds_of(sample.items, seed)
     scores = np.zeros(len(folds))
     for fold in np.unique(folds):

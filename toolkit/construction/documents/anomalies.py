@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from toolkit.construction.documents.built_benchmark import BREAKING, GOLD, MODES, content_of
 from toolkit.construction.steps import Item, Step
-from toolkit.construction.tools import Tools
+from toolkit.construction.tools import BY_RULE, Tools
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, join_mode
 from toolkit.core.runs import Run
@@ -94,10 +94,8 @@ class Anomalies(Step):
     version: ClassVar[int] = 2
 
     def __post_init__(self):
-        if len(self.systems) + len(self.runs) < self.least:
-            message = (
-                f"anomalies: {len(self.systems) + len(self.runs)} systems and runs, and at least {self.least} are asked for"
-            )
+        if (given := len(self.systems) + len(self.runs)) < self.least:
+            message = f"anomalies: {given} systems and runs, and at least {self.least} are asked for"
             raise ToolkitError(message, "name more, say `least` with as many as there are, or `anomalies: false`")
         if not (0 < self.share <= 1 and self.depth > 0 and self.least > 0):
             raise ToolkitError("anomalies: depth and least are from 1 on, share is above 0 and up to 1", "0.5 is the paper's")
@@ -158,14 +156,11 @@ def without_documents(items: Sequence[Item], why: Mapping[str, str]) -> Iterator
         kept = {what: [each for each in item.fields[what] if each["id"] not in why] for what in (GOLD, BREAKING)}
         if not kept[GOLD]:
             reason = why[item.fields[GOLD][0]["id"]]
-            yield replace(item.passed().reject(f"gold document {reason}"), made=(RULE,))
+            yield replace(item.passed().reject(f"gold document {reason}"), made=(BY_RULE,))
         elif not kept[BREAKING]:
-            yield item.passed().by(RULE).reject("no instruction negative is left")
+            yield item.passed().by(BY_RULE).reject("no instruction negative is left")
         else:
-            yield item.passed(**kept).by(RULE)
-
-
-RULE: dict[str, Any] = {"role": "filtered", "by": "rule"}
+            yield item.passed(**kept).by(BY_RULE)
 
 
 def _found(run: Run) -> tuple[dict[str, Found], bool]:

@@ -1,7 +1,4 @@
-"""What was built, as a benchmark: a folder that `benchmarks check` accepts, with who made each query and document.
-
-`provenance.jsonl` has a line for each query and document: `{"id": ..., "made": [{"role", "by", "family", "prompt", "sha256",
-"step"}]}`.
+"""What was built, as a benchmark: a folder that `benchmarks check` accepts, with who made its items (`item_provenance`).
 
 Items with instructions become modes ori, ins and rev, a group a dimension, a corpus a group (`content_of`). Their fields:
 

@@ -91,9 +91,8 @@ def seed_group(tools: Tools) -> str:
     topics = tools.seeds.topic_set
     groups = {topics.benchmark.spec.corpus(part.group): part.group for part in topics.parts} if topics.benchmark else {}
     if len(groups) != 1:
-        raise ToolkitError(
-            f"the seeds have {len(groups)} corpora", "name one group of the benchmark, an index, or files: seeds: {docs: F}"
-        )
+        hint = "name one group of the benchmark, an index, or files: seeds: {docs: F}"
+        raise ToolkitError(f"the seeds have {len(groups)} corpora", hint)
     return next(iter(groups.values()))
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from toolkit.construction.answer_forms import read_document, read_verdict
 from toolkit.construction.documents.built_benchmark import BREAKING, GOLD, HARD, family, siblings, written_entry
 from toolkit.construction.steps import UNREADABLE, Item, Step
-from toolkit.construction.tools import Tools
+from toolkit.construction.tools import BY_RULE, Tools
 from toolkit.models.lucene.okapi import stem, stop_words
 
 ANSWERS, DOES_NOT = "it answers the query", "it does not answer the query"
@@ -128,9 +128,7 @@ def with_siblings(items: Sequence[Item]) -> Iterator[Item]:
         others = {document["id"]: document for other in groups[family(item)] for document in other.fields[GOLD]}
         breaking = [document for doc_id, document in others.items() if doc_id not in own]
         done = item.passed(**{BREAKING: breaking})
-        yield (
-            done if breaking else done.by({"role": "filtered", "by": "rule"}).reject("no other condition of its query is left")
-        )
+        yield done if breaking else done.by(BY_RULE).reject("no other condition of its query is left")
 
 
 @dataclass(frozen=True)

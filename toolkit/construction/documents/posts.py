@@ -1,7 +1,4 @@
-"""Posts of forums for programmers: answers as seeds, and what of an answer is a document (InfoSearch, arXiv 2410.23841, A.2).
-
-The complete answer is one document, its code alone another, and what it quotes of official documentation a third.
-"""
+"""Posts of forums for programmers: answers as seeds, and what of one is a document (InfoSearch, arXiv 2410.23841, A.2)."""
 
 from __future__ import annotations
 

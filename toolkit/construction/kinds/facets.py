@@ -101,9 +101,9 @@ def _left_out(row: Mapping[str, Any], is_known: bool) -> str:
 class Topics(Step):
     """Every topic among the documents that are judged on a facet.
 
-    least, most, overlap  see `facet_queries.Limits`
-    wordings              topical facet -> how a tag is put in a query: a text with {name}
-    conditions            facet -> value -> ways to say it
+    least, most  see `facet_queries.Limits`
+    wordings     topical facet -> how a tag is put in a query: a text with {name}
+    conditions   facet -> value -> ways to say it
     """
 
     name: ClassVar[str] = "topics"

@@ -35,9 +35,8 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     last = build.config.names[-1]
     items = build.passed(last)
     if not items:
-        raise ToolkitError(
-            "no item is left to make a benchmark of", "`tandem build status` says which step rejected them", status=1
-        )
+        hint = "`tandem build status` says which step rejected them"
+        raise ToolkitError("no item is left to make a benchmark of", hint, status=1)
     made = {item.id: build.made[last][item.id] for item in items}
     documents = (document for item in items for what in LABELS for document in item.fields.get(what, ()))
     made |= {document["id"]: document.get("made", ()) for document in documents}  # nobody made what is one of the seeds'

@@ -15,12 +15,10 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from toolkit.construction import answer_forms
 from toolkit.construction.queries.narratives import NO, YES, nfc
-from toolkit.construction.queries.seeds import Seeds
 from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import Tools
 from toolkit.core.errors import ToolkitError
@@ -64,7 +62,9 @@ class Sources(Step):
         """An item a row, `<file>-<id>` or `<file>-<line>`. ToolkitError with every row that is none."""
         found: dict[str, Item] = {}
         problems = []
-        for key, place, number, line in _lines(tools.seeds):
+        files = ((key, path) for key in SEED_FILES for path in tools.seeds.paths(key))
+        lines = ((*file, *line) for file in files for line in text_lines(read_bytes(file[1]), str(file[1])))
+        for key, place, number, line in lines:
             try:
                 item = read_source(key, number, line)
                 if item.id in found:
@@ -74,17 +74,9 @@ class Sources(Step):
                 problems.append(f"{place}, line {number}: {error}")
         if problems or not found:
             hint = "; ".join(f"{key}: {' or '.join(map(', '.join, forms.values()))}" for key, forms in FORMS.items())
-            raise ToolkitError(
-                "the seeds have no rows that questions can be made of", f"keys of a row: {hint}", problems=problems
-            )
+            what = "the seeds have no rows that questions can be made of"
+            raise ToolkitError(what, f"keys of a row: {hint}", problems=problems)
         return iter(found.values())
-
-
-def _lines(seeds: Seeds) -> Iterator[tuple[str, Path, int, str]]:
-    """(key of the seeds, file, number of the line, line)."""
-    for key in SEED_FILES:
-        for path in seeds.paths(key):
-            yield from ((key, path, number, line) for number, line in text_lines(read_bytes(path), str(path)))
 
 
 def read_source(key: str, number: int, line: str) -> Item:

@@ -48,9 +48,8 @@ PROPOSED = "proposed"
 class Condition:
     """One demand on documents.
 
-    demand   in words: `a text of one single sentence`
-    satisfy  how a document comes to meet it: rewrite, keep, select or part; `part` which one, `otherwise` what is done without
-    check    who says whether one does: rule, model or person; `rule` the kind of rule
+    part, otherwise  of `satisfy: part`, which part of a post, and what is done without
+    rule             of `check: rule`, its kind
     """
 
     name: str
@@ -71,8 +70,6 @@ class Dimension:
     """Conditions of which a document meets one.
 
     proposed   what holds for the conditions that are proposed of each document, its name empty; None where they are a list
-    wordings   instructed, reversed -> templates; empty where a model writes
-    sources    of the paper's queries and documents: name -> seeds, or a note
     """
 
     name: str

@@ -18,7 +18,6 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -209,7 +208,7 @@ class Instructions(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
-        styles = self.styles or _styles()
+        styles = self.styles or read_yaml(FOLDER / "instruction-styles.yaml")["styles"]
         rows = {
             item.id: item.only("query", "demand") | {"style": styles[_lot(item.id, len(styles))]}
             for item in items
@@ -276,11 +275,6 @@ def misread(item: Item, field: str) -> str:
     if restriction.excluded is (field == "reversed"):
         return ""
     return "the reversed instruction asks for the same" if field == "reversed" else "the instruction asks for the opposite"
-
-
-@cache
-def _styles() -> tuple[str, ...]:
-    return tuple(read_yaml(FOLDER / "instruction-styles.yaml")["styles"])
 
 
 def _lot(name: str, count: int) -> int:

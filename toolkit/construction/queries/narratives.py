@@ -31,7 +31,7 @@ from toolkit.construction.documents.candidate_pools import check_pool, pooled, s
 from toolkit.construction.queries.seeds import Seeds
 from toolkit.construction.review.review_step import ReviewStep, said_of
 from toolkit.construction.steps import Item, Step, by_fields
-from toolkit.construction.tools import Tools
+from toolkit.construction.tools import BY_RULE, Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
@@ -253,7 +253,7 @@ class Choose(Step):
     def _weighed(self, edit: Item, pairs: Sequence[Item]) -> Item:
         """The edit with what falls; rejected where that is too little, too much or unknown."""
         labels = {pair.fields["doc_id"]: said_of(pair, STILL) for pair in pairs}
-        item = Item(edit.id, edit.fields, (edit.id, *(pair.id for pair in pairs)), ({"role": "filtered", "by": "rule"},))
+        item = Item(edit.id, edit.fields, (edit.id, *(pair.id for pair in pairs)), (BY_RULE,))
         if any(labels.get(doc_id) is None for doc_id in edit.fields["relevant"]):
             return item.reject("a relevant document has no judgment")
         fell = [doc_id for doc_id in edit.fields["relevant"] if not labels[doc_id]]

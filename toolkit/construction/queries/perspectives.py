@@ -114,9 +114,8 @@ class Duplicates(Step):
             if pair is None:
                 yield item.passed().by(made)
                 continue
-            yield (
-                item.passed(of=pair.first, jaccard=round(pair.jaccard, 4)).by(made).reject("near-duplicate of another passage")
-            )
+            done = item.passed(of=pair.first, jaccard=round(pair.jaccard, 4)).by(made)
+            yield done.reject("near-duplicate of another passage")
             name = f"{item.fields['question_id']}/{pair.first}"
             if name not in there:
                 there.add(name)
@@ -195,7 +194,7 @@ def judge_of(name: str, wording: str, tools: Tools) -> Judge:
     if not settings.in_words:
         return load_judge(spec, prompt=wording or None, **tools.writers.how)
     prompt = find_prompt(_prompt_name(spec, wording), tools.folder, SUPPORT)
-    return Judge(spec, tools.llm(name), prompt, replace(settings, **model.options))
+    return Judge(spec, tools.writers[name], prompt, replace(settings, **model.options))
 
 
 def _prompt_name(spec: SystemSpec, wording: str) -> str:

@@ -10,10 +10,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolkit.construction.review import label_studio
 from toolkit.construction.review.review_forms import Form, Sheet, digest
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output, write_text
@@ -141,9 +141,8 @@ def read_answers(folder: Path, step: str) -> list[Answer]:
         except (Malformed, TypeError, ValueError) as error:
             problems.append(f"line {number}: {error}")
     if problems:
-        raise ToolkitError(
-            f"{path}: not as it was written", "import the reviewers' files into a folder without it", problems=problems
-        )
+        hint = "import the reviewers' files into a folder without it"
+        raise ToolkitError(f"{path}: not as it was written", hint, problems=problems)
     return answers
 
 
@@ -174,12 +173,8 @@ def import_files(folder: Path, paths: Sequence[str | Path], step: SheetsOf) -> I
 
 
 def read_given(path: str | Path) -> Iterator[Given]:
-    """The answers in a file that a page saved, or that Label Studio exported. Raises ToolkitError where it is neither."""
+    """The answers in a file that a page saved. Raises ToolkitError where it is none."""
     content = read_json(path, hint=AGAIN)
-    if isinstance(content, list):
-        for number, row in enumerate(label_studio.answers(content, str(path)), 1):
-            yield Given(f"{path}, answer {number}", *row)
-        return
     if not isinstance(content, dict) or content.get(MARK) != 1 or not isinstance(content.get("answers"), list):
         raise ToolkitError(f"{path} is no file of a review", AGAIN)
     about = [content.get(name) for name in ("export", "form", "reviewer")]
@@ -197,12 +192,12 @@ class _Checked:
         self.problems: list[str] = []
         self.stored_answers: dict[str, dict[AnswerKey, Answer]] = {}
         self.taken: dict[tuple[str, AnswerKey], str] = {}  # step and answer -> where it was given
-        self.exports: dict[str, Export | None] = {}
+        self.export_of = cache(partial(read_export, folder))
         self.partial, self.new, self.known = 0, 0, 0
 
     def add(self, given: Given) -> None:
         """Check one answer and add it, or note what is wrong with it."""
-        export = self._export(given)
+        export = self.export_of(given.export) if isinstance(given.export, str) else None
         problem = self._problem(given, export) if export else f"is of an export that {self.folder} did not make"
         if problem or export is None:
             self.problems.append(f"{given.place}: {problem}")
@@ -225,13 +220,6 @@ class _Checked:
         for step, answers in self.stored_answers.items():
             _write_answers(self.folder, step, answers.values())
         return Imported(self.new, self.known, self.partial, tuple(sorted({reviewer for _, (_, reviewer, _) in self.taken})))
-
-    def _export(self, given: Given) -> Export | None:
-        if not isinstance(given.export, str):
-            return None
-        if given.export not in self.exports:
-            self.exports[given.export] = read_export(self.folder, given.export)
-        return self.exports[given.export]
 
     def _problem(self, given: Given, export: Export) -> str:
         """What is wrong with an answer; nothing where it is right as far as it goes."""

@@ -25,7 +25,6 @@ from toolkit.registry.loader import FOLDER, did_you_mean, to_spec
 FORMS = FOLDER / "forms"
 ID = re.compile(r"[a-z][a-z0-9_-]*")
 RIGHT = "right"
-COMMENT = "comment"
 LARGEST = 9  # choices of a question: each has a key of the keyboard
 HINT = "see the forms in toolkit/registry/forms"
 
@@ -175,8 +174,6 @@ def _problems_of(question: Question) -> Iterator[str]:
     names = [choice["id"] for choice in question.choices]
     if invalid := [name for name in (question.id, *names) if not ID.fullmatch(name)]:
         yield f"{invalid[0]!r} is no id (small letters, digits and _ -, a letter first)"
-    if question.id == COMMENT:
-        yield f"{COMMENT!r} is what a reviewer may write beside every item: choose another id"
     if [bool(names), bool(question.options), question.written].count(True) != 1:
         yield "either choices or options say what may be answered, or it is written"
     if names and not 2 <= len(set(names)) == len(names) <= LARGEST:

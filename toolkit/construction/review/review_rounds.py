@@ -12,12 +12,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from toolkit import __version__
-from toolkit.construction.review import label_studio, review_answers
+from toolkit.construction.review import review_answers
 from toolkit.construction.review.review_forms import Form, Sheet, check_items, find_form, sheet_of
 from toolkit.construction.review.review_step import Decision, ReviewStep, answers_of, decide
 from toolkit.core.errors import ToolkitError, check_counts
@@ -28,7 +28,6 @@ from toolkit.reporting import pages
 if TYPE_CHECKING:
     from toolkit.construction.build_folder import BuildFolder
 
-FORMATS = ("html", "label-studio")
 FOLDER = Path(__file__).parent  # of the page's parts
 
 
@@ -72,13 +71,6 @@ class Review:
         return [self.sheets[item] for item, each in self.decisions.items() if each.tied or (each.disputed and not each.settled)]
 
 
-class Exported(NamedTuple):
-    """What was handed out: how many items, and the files that were written."""
-
-    items: int
-    files: tuple[Path, ...]
-
-
 def review_of(build: BuildFolder, step: str, form: str = "") -> Review:
     """The review of a step's items, with the answers so far.
 
@@ -120,9 +112,8 @@ def export_review(
     reviewers: Sequence[str] = (),
     to_settle: bool = False,
     first: int | None = None,
-    format: str = "html",
-) -> Exported:
-    """Write what reviewers get: a page, or Label Studio's tasks with the labelling configuration beside them (.xml).
+) -> int:
+    """Write the page that reviewers get; how many items it has.
 
     reviewers  who may answer; anybody where none is named
     to_settle  items that reviewers did not agree on, whose answers then decide, instead of those that wait for reviewers
@@ -132,7 +123,6 @@ def export_review(
     """
     check_counts(first=first)
     _check_reviewers(reviewers)
-    _check_format(format, str(output))
     _check_up_to_date(build, step)
     review = review_of(build, step, form)
     # by key, which is a digest: the order of items tells nothing either
@@ -144,26 +134,22 @@ def export_review(
     export = review_answers.Export(
         step, review.form.name, review.form.sha256, review.form_source, review.seed, tuple(reviewers), to_settle, items
     )
-    files = _files(review.form, sheets, export, Path(output), format)
+    page = render(review.form, sheets, export)
     review_answers.write_export(build.path, export)  # first: what is handed out can be taken back
-    for path, text in files.items():
-        write_text(path, text)
-    return Exported(len(sheets), tuple(files))
+    write_text(Path(output), page)
+    return len(sheets)
 
 
 def import_review(build: BuildFolder, files: Sequence[str | Path]) -> review_answers.Imported:
     """Take reviewers' files into a build: all of them or, where there is a problem, none (ToolkitError with every problem)."""
-    reviews: dict[str, Review] = {}
 
+    @cache
     def sheets_of(step: str) -> tuple[Form, Mapping[str, Sheet]]:
-        if step not in reviews:
-            if step not in build.config.names:
-                raise ToolkitError(
-                    f"the files are of the step {step!r}, which the build has no more",
-                    f"{did_you_mean(step, build.config.names)}known: {', '.join(build.config.names)}",
-                )
-            reviews[step] = review_of(build, step)
-        return reviews[step].form, reviews[step].sheets
+        if step not in build.config.names:
+            hint = f"{did_you_mean(step, build.config.names)}known: {', '.join(build.config.names)}"
+            raise ToolkitError(f"the files are of the step {step!r}, which the build has no more", hint)
+        review = review_of(build, step)
+        return review.form, review.sheets
 
     return review_answers.import_files(build.path, files, sheets_of)
 
@@ -173,15 +159,6 @@ def _check_reviewers(reviewers: Sequence[str]) -> None:
         raise ToolkitError(f"{wrong[0]!r} is no name of a reviewer", "1 to 100 characters, no blanks around them")
     if len(set(reviewers)) < len(reviewers):
         raise ToolkitError("a reviewer is named twice", "name each once")
-
-
-def _check_format(format: str, output: str) -> None:
-    if format not in FORMATS:
-        raise ToolkitError(f"no format {format!r}", f"{did_you_mean(format, FORMATS)}known: {', '.join(FORMATS)}")
-    if format == "label-studio" and not output.endswith(".json"):
-        raise ToolkitError(
-            f"{output}: tasks are a JSON file", "name one that ends in .json; the configuration is written beside it"
-        )
 
 
 def _check_up_to_date(build: BuildFolder, step: str) -> None:
@@ -209,13 +186,6 @@ def _form_of(build: BuildFolder, step: str, form: str) -> str:
         hint = "all answers to a step are to one form: delete the exports of the other"
         raise ToolkitError(f"the step {step} has the forms {', '.join(forms.values())}", hint, problems=files)
     return form or [*forms.values(), *names][0]
-
-
-def _files(form: Form, sheets: Sequence[Sheet], export: review_answers.Export, output: Path, format: str) -> dict[Path, str]:
-    if format == "html":
-        return {output: render(form, sheets, export)}
-    tasks, config = label_studio.tasks(form, sheets, export.digest), label_studio.config(form, sheets)
-    return {output: tasks, output.with_suffix(".xml"): config}
 
 
 def render(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) -> str:

@@ -11,7 +11,7 @@ from toolkit.construction.review.review_forms import Question, Sheet
 from toolkit.construction.review.review_rounds import Review, review_of, reviewed_steps
 from toolkit.construction.review.review_step import Decision, accepts, majority
 from toolkit.core.errors import ToolkitError
-from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.retrieval.judge import rater_agreement
 from toolkit.retrieval.judge.corrected_measures import Estimate
 
@@ -54,12 +54,12 @@ def status_tables(build: BuildFolder, step: str | None = None) -> list[Table]:
     return [table for each in steps for table in tables(review_of(build, each))]
 
 
-def agreement_rows(build: BuildFolder, steps: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Every number about the answers of a build, of some steps or of all: step, question, measure, items, value, low, high.
+def agreement_rows(build: BuildFolder) -> list[dict[str, Any]]:
+    """Every number about the answers of a build: step, question, measure, items, value, low, high.
 
     Those of pairs of reviewers, who have names, are left out. NaN where a number is not defined.
     """
-    reviews = (review_of(build, step) for step in steps or reviewed_steps(build))
+    reviews = (review_of(build, step) for step in reviewed_steps(build))
     return [
         {"step": review.step, "question": row.question, "measure": row.measure, "items": row.items, **row.estimate._asdict()}
         for review in reviews
@@ -86,8 +86,7 @@ def items_table(review: Review) -> Table:
     reasons = Counter(each.rejected for each in decided if each.rejected)
     notes = [f"{count:,} rejected: {reason}" for reason, count in reasons.most_common()]
     notes += [f"{review.outdated:,} answers are to items that have changed since, or are gone"] * bool(review.outdated)
-    names = ("form", "reviewers", *counts)
-    return Table((Column("step", label=True), *map(Column, names)), [row], notes)
+    return Table((*labels("step"), *map(Column, ("form", "reviewers", *counts))), [row], notes)
 
 
 def reviewers_table(review: Review) -> Table:
@@ -98,13 +97,13 @@ def reviewers_table(review: Review) -> Table:
         [name, *(sum(a.reviewer == name and a.settles is settles for a in given) for settles in (False, True))]
         for name in names
     ]
-    columns = (Column("reviewer", label=True), Column("answered"), Column("settled"))
+    columns = (*labels("reviewer"), Column("answered"), Column("settled"))
     return Table(columns, rows, title="" if rows else f"nobody has answered anything of {review.step} yet")
 
 
 def agreement_table(rows: Sequence[Agreement]) -> Table:
     """A row a number, with its interval; those of pairs of reviewers below their mean."""
-    columns = (Column("question", label=True), Column("measure", label=True), *map(Column, ("items", "value", "low", "high")))
+    columns = (*labels("question", "measure"), *map(Column, ("items", "value", "low", "high")))
     cells = [[row.question, row.measure, row.items, *(Number(value, share=True) for value in row.estimate)] for row in rows]
     pairs = frozenset(number for number, row in enumerate(rows) if row.pair)
     notes = [
@@ -122,8 +121,8 @@ def disagreements_table(review: Review) -> Table:
         for name in (*decision.tied, *decision.disputed):
             votes, decided = _votes(decision.votes[name]), decision.choices.get(name, "")
             rows.append([item, name, votes, _state(decision, name), decided, comments])
-    columns = (Column("item", label=True), Column("question", label=True), *map(Column, ("votes", "state", "decided")))
-    columns = (*columns, Column("comments", prose=True, priority=1))
+    columns = (*labels("item", "question"), *map(Column, ("votes", "state", "decided")))
+    columns += (Column("comments", prose=True, priority=1),)
     note = f"`build review export --to-settle` has what is not settled ({len(review.unsettled):,} items)"
     return Table(columns, rows, [note])
 

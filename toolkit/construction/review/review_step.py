@@ -129,9 +129,8 @@ class ReviewStep(Step):
         problems += [] if self.reviewers >= 1 else [f"reviewers: {self.reviewers}, and 1 at least has to answer"]
         problems += [] if 0 < self.share <= 1 else [f"share: {self.share} is no share of the items, above 0 and up to 1"]
         if problems:
-            raise ToolkitError(
-                f"step {self.name}: {'; '.join(problems)}", "forms: toolkit/registry/forms, or a YAML file of yours"
-            )
+            hint = "forms: toolkit/registry/forms, or a YAML file of yours"
+            raise ToolkitError(f"step {self.name}: {'; '.join(problems)}", hint)
 
     def files(self, folder: Path) -> Sequence[Path]:
         """The form and the answers."""

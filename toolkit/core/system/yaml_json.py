@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -145,6 +145,13 @@ def decode_yaml(text: str) -> Any:
 def dump_yaml(value: Any, **how: Any) -> str:
     """A value as YAML in its own order, a long text in one line; `how` goes to `yaml.safe_dump`."""
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1 << 16, **how)
+
+
+def plain(value: Any) -> Any:
+    """A value as YAML and JSON have it: mappings as dicts, sequences as lists."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _bytes(path: str | Path, most: int) -> bytes:

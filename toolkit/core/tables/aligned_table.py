@@ -47,6 +47,11 @@ class Column(NamedTuple):
         return f"{self.above} {self.name}".strip()
 
 
+def labels(*names: str) -> tuple[Column, ...]:
+    """Columns that say what a row is."""
+    return tuple(Column(name, label=True) for name in names)
+
+
 @dataclass(frozen=True)
 class Number:
     """A number in a cell; a plain float has none of this.

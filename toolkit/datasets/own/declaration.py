@@ -150,9 +150,8 @@ def _modes(given: Mapping[Any, Any], path: Path, text: str, remarks: Remarks) ->
             continue
         if role in ONCE and role in modes.values():
             first = next(other for other, known in modes.items() if known == role)
-            remarks.problem(
-                path, line, f"modes {first} and {name} are both {role}", "several may be instructed, one is base, one reversed"
-            )
+            what = f"modes {first} and {name} are both {role}"
+            remarks.problem(path, line, what, "several may be instructed, one is base, one reversed")
         free = [one for one in ROLES if one not in {*modes.values(), *given.values()}]
         if role not in ROLES or (role in ONCE and role in modes.values()):
             role = free[0] if free else ""

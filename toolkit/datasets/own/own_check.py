@@ -13,6 +13,7 @@ import numpy as np
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
+from toolkit.core.qrels import Qrel
 from toolkit.core.tables.area_under_curve import FAR, area_under_curve
 from toolkit.datasets.own import FILE
 from toolkit.datasets.own.declaration import line_of
@@ -108,9 +109,8 @@ def _read_documents(path: Path, remarks: Remarks) -> _Documents:
                 found.lost += 1
                 remarks.problem(path, entry.line, entry.problem, 'a document is {"id": "d1", "title": "...", "text": "..."}')
             elif (before := first.setdefault(entry.doc.doc_id, entry.line)) != entry.line:
-                remarks.problem(
-                    path, entry.line, f"document {entry.doc.doc_id} again, first on line {before}", "ids are unique"
-                )
+                what = f"document {entry.doc.doc_id} again, first on line {before}"
+                remarks.problem(path, entry.line, what, "ids are unique")
             else:
                 found.words[entry.doc.doc_id] = len(entry.doc.contents.split())
                 if is_empty(entry.doc):
@@ -157,16 +157,15 @@ def _check_measures(own: OwnFolder, parse: Callable[[str], object] | None, remar
             remarks.problem(path, line_of(text, key, name), error.message, error.hint)
             continue
         if "reversed" in registry.measure(name).needs and own.modes and not (own.modes.of(REVERSED) or own.declared.refused):
-            remarks.warning(
-                path, line_of(text, key, name), f"{name} needs a reversed mode, there is none", "its column will be -"
-            )
+            what = f"{name} needs a reversed mode, there is none"
+            remarks.warning(path, line_of(text, key, name), what, "its column will be -")
 
 
 def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smallest: float, remarks: Remarks) -> None:
     if own.qrels is None:
         remarks.warning(own.path, 0, "there are no judgments: it can be searched, not evaluated", "write qrels.MODE.txt")
         return
-    labels = _labels(own)
+    labels = highest_labels(own.qrels)
     for group in own.spec.groups:
         name = group["name"]
         golds = _golds(own, name, labels)
@@ -180,16 +179,17 @@ def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smal
         _say_size(own, name, len(golds), smallest, remarks)
 
 
-def _labels(own: OwnFolder) -> Mapping[str, dict[str, int]]:
+def highest_labels(rows: Iterable[Qrel]) -> Mapping[str, dict[str, int]]:
     """Query id -> document -> its highest label."""
     labels: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in own.qrels:
+    for row in rows:
         judged = labels[row.query_id]
         judged[row.doc_id] = max(row.relevance, judged.get(row.doc_id, row.relevance))
     return labels
 
 
-def _relevant(labels: Mapping[str, dict[str, int]], query_id: str) -> dict[str, int]:
+def relevant_of(labels: Mapping[str, Mapping[str, int]], query_id: str) -> dict[str, int]:
+    """The relevant documents of a query, with their labels."""
     return {doc_id: label for doc_id, label in labels.get(query_id, {}).items() if label > 0}
 
 
@@ -205,7 +205,7 @@ def _golds(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]]) -> 
     golds: dict[str, set[str]] = defaultdict(set)
     base, instructed = own.modes.of(BASE), own.modes.of(INSTRUCTED)
     for core, _, ids in _variants(own, group):
-        relevant = {mode: set(_relevant(labels, query_id)) for mode, query_id in ids.items()}
+        relevant = {mode: set(relevant_of(labels, query_id)) for mode, query_id in ids.items()}
         asked = set().union(*(relevant[mode] for mode in (instructed if base and instructed else ids)))
         golds[core] |= asked & relevant[base[0]] if base and instructed else asked
     return golds
@@ -239,7 +239,7 @@ def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str,
     """Instructions that change no label of the base mode."""
     for mode in own.modes.of(INSTRUCTED, REVERSED) if own.modes.of(BASE) else ():
         for _, base, ids in _variants(own, group):
-            before, after = (_relevant(labels, ids[one]) for one in (own.modes.of(BASE)[0], mode))
+            before, after = (relevant_of(labels, ids[one]) for one in (own.modes.of(BASE)[0], mode))
             if before == after and before:
                 what = f"the instruction of query {base} in mode {mode} changes no label"
                 remarks.warning(*own.topics.places[base], what, "measures of pairs of modes see nothing there")
@@ -281,9 +281,8 @@ def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Re
     if abs(area - 0.5) > FAR and abs(deviations) > SURE:
         longer = "longer" if area > 0.5 else "shorter"
         what = f"group {group}: gold documents are {longer} than the others (area under the curve of length {area:.2f})"
-        remarks.warning(
-            documents.path, 0, what, f"who prefers {longer} texts finds them: add {longer} ones that are not relevant"
-        )
+        todo = f"who prefers {longer} texts finds them: add {longer} ones that are not relevant"
+        remarks.warning(documents.path, 0, what, todo)
 
 
 def smallest_difference(cores: int) -> float:

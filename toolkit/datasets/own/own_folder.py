@@ -167,7 +167,7 @@ class OwnFolder:
         known = len(self.remarks)
         files = [(file, self._divided(file, groups)[1]) for file in self._files[what]]
         if len(self.remarks) > known or self.declared.refused:  # of which mode some are is not known
-            return [QrelsFile(file.path, mode) for file, mode in files if mode]
+            return [(file.path, mode) for file, mode in files if mode]
         if self.modes and len({bool(mode) for _, mode in files}) > 1:
             whole = next(file.path for file, mode in files if not mode)
             self.remarks.problem(whole, 0, f"there are {what} of every mode beside a file for each", "keep one of the two")
@@ -176,7 +176,7 @@ class OwnFolder:
             there, ending = {mode for _, mode in files}, files[0][0].path.name.partition(f".{files[0][1]}.")[2]
             for mode in [mode for mode in self.modes if mode not in there]:
                 self.remarks.problem(self.path, 0, f"there are no {what} of mode {mode}", f"write {what}.{mode}.{ending}")
-        return [QrelsFile(file.path, mode) for file, mode in files]
+        return [(file.path, mode) for file, mode in files]
 
     def _line(self, key: str, word: str) -> int:
         return line_of((self.path / FILE).read_text(encoding="utf-8", errors="replace"), key, word)

@@ -100,9 +100,8 @@ def _judged(topics: TopicSet, modes: Modes, pools: Mapping[str, Sequence[str]]) 
     judged: dict[str, list[tuple[str, str, str, str]]] = {mode: [] for mode in modes or ("",)}
     for part in topics.parts:
         known: dict[tuple[str, str], list[tuple[str, int]]] = {}
-        for mode in (
-            modes or ("",) if isinstance(topics.benchmark, Benchmark) and topics.benchmark.has_qrels(part.group) else ()
-        ):
+        has_labels = isinstance(topics.benchmark, Benchmark) and topics.benchmark.has_qrels(part.group)
+        for mode in (modes or ("",)) if has_labels else ():
             for row in topics.benchmark.qrels(part.group, mode):
                 known.setdefault((row.query_id, row.doc_id), []).append((row.iteration, row.relevance))
         for topic in part.topics:

@@ -18,6 +18,7 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import home, open_output, write_text
 from toolkit.core.system.lazy_names import yaml
+from toolkit.core.system.yaml_json import plain
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies.data_files import read_table
 from toolkit.datasets.copies.row_values import documents, identifier, judgments, refuse, text
@@ -179,14 +180,10 @@ def from_beir(source: Path, modes: Modes, split: str = "") -> Content:
     problems: list[str] = []
     docs = documents(source, "corpus", problems)
     queries = {identifier(record, "_id", "id"): text(record, "text") for record in read_table(source, "queries")}
-    table = (
-        f"qrels/{split}"
-        if split
-        else next((f"qrels/{one}" for one in SPLITS if (source / "qrels" / f"{one}.tsv").exists()), "")
-    )
-    if not table:
+    split = split or next((one for one in SPLITS if (source / "qrels" / f"{one}.tsv").exists()), "")
+    if not split:
         raise ToolkitError(f"{source} has no qrels/test.tsv", "name the split with --beir-split")
-    judged = judgments(source, table, queries, docs, problems)
+    judged = judgments(source, f"qrels/{split}", queries, docs, problems)
     refuse(source, problems)
     chosen = {query_id: query for query_id, query in queries.items() if judged[query_id]}
     rows = [_row(query_id, query, modes) for query_id, query in chosen.items()]
@@ -290,22 +287,15 @@ def register(path: str | Path) -> Path:
     entry = home() / "registry" / "benchmarks" / f"{spec.name}.yaml"
     known = registry.benchmarks().get(spec.name)
     if (known is not None and not known.folder) or (known is None and entry.exists()):
-        raise ToolkitError(
-            f"there is another benchmark {spec.name}", f"name yours otherwise: `name:` in {own.path}/benchmark.yaml"
-        )
+        hint = f"name yours otherwise: `name:` in {own.path}/benchmark.yaml"
+        raise ToolkitError(f"there is another benchmark {spec.name}", hint)
     entry.parent.mkdir(parents=True, exist_ok=True)
     write_text(entry, ENTRY_HEAD + _text(spec))
     return entry
 
 
 def _text(spec: BenchmarkSpec) -> str:
-    content = {field.name: _plain(getattr(spec, field.name)) for field in fields(spec)}
+    content = {field.name: plain(getattr(spec, field.name)) for field in fields(spec)}
     needed = {"modes", "groups", "measures", "source"}
     content = {name: value for name, value in content.items() if value or name in needed}
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return {key: _plain(item) for key, item in value.items()} if hasattr(value, "items") else value

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes, join_mode
@@ -17,11 +16,8 @@ from toolkit.registry.loader import did_you_mean
 UNJUDGED = b"?"  # the label of a pair that nobody has judged yet
 
 
-class QrelsFile(NamedTuple):
-    """A file of judgments (or candidates) and the mode that it is of; empty where ids carry it, or there are no modes."""
-
-    path: Path
-    mode: str
+# a file of judgments (or candidates) and the mode that it is of; empty where ids carry it, or there are no modes
+QrelsFile = tuple[Path, str]
 
 
 def read_judgments(files: Sequence[QrelsFile], topics: OwnTopics, modes: Modes, remarks: Remarks) -> Qrels | None:
@@ -40,9 +36,7 @@ def read_judgments(files: Sequence[QrelsFile], topics: OwnTopics, modes: Modes, 
         known = {topic.query_id: topic for each in topics.topics.values() for of_mode in each.values() for topic in of_mode}
         _check_subtopics(qrels, names, known, path, remarks)
         parts.append(_renamed(qrels, names))
-    if not parts:
-        return None
-    return join_qrels(parts)
+    return join_qrels(parts) if parts else None
 
 
 def read_candidates(files: Sequence[QrelsFile], topics: OwnTopics, modes: Modes, remarks: Remarks) -> Run | None:
@@ -76,8 +70,7 @@ def _not_judged(path: Path, remarks: Remarks) -> bool:
     lines = [place.number for place, row in columns(without_marks(read_bytes(path))) if len(row) == 4 and row[3] == UNJUDGED]
     if lines:
         several = f"{len(lines):,} documents from here on are" if len(lines) > 1 else "a document is"
-        what = f"{several} not judged yet"
-        remarks.problem(path, lines[0], what, "write 1 or 0 in place of each ?")
+        remarks.problem(path, lines[0], f"{several} not judged yet", "write 1 or 0 in place of each ?")
     return bool(lines)
 
 
@@ -102,7 +95,7 @@ def _names(
             unknown[query_id] = (f"query {query_id} carries no mode", todo)
         else:
             names[query_id] = join_mode(base, ending or mode)
-    if topics.is_theirs({modes.split(query_id)[0] for query_id in strange}):
+    if len({modes.split(query_id)[0] for query_id in strange}) <= topics.lost:  # they may be those of rows that are lost
         unknown = {query_id: said for query_id, said in unknown.items() if query_id not in strange}
     if unknown:
         first: dict[str, int] = {}

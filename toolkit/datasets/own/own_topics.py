@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,10 +44,6 @@ class OwnTopics:
     places: Mapping[str, Place] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
     lost: float = 0
-
-    def is_theirs(self, unknown: Collection[str]) -> bool:
-        """Whether ids that no query has may be those of rows that could not be read, of which it was said already."""
-        return 0 < len(unknown) <= self.lost
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.scores import OVERALL
-from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.datasets import find
 from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
@@ -117,19 +117,15 @@ def _rows(name: str, what: str, key: str = "measure") -> Iterator[tuple[str, Map
                 yield benchmark, row
 
 
-def _labels(*names: str) -> tuple[Column, ...]:
-    return tuple(Column(name, label=True) for name in names)
-
-
 def _reference_table(name: str) -> Table:
     rows = [(benchmark, row["measure"], row["mode"], *numbers(row)) for benchmark, row in _rows(name, "references")]
-    columns = (*_labels("benchmark", "measure"), Column("mode"), *map(Column, REFERENCES))
+    columns = (*labels("benchmark", "measure"), Column("mode"), *map(Column, REFERENCES))
     return Table(columns, rows, NOTES, title="What reference rankings score")
 
 
 def _decision_table(name: str) -> Table:
     rows = [(benchmark, *Decided(**row).cells) for benchmark, row in _rows(name, "discrimination")]
-    columns = (*_labels("benchmark"), *DECISION_COLUMNS)
+    columns = (*labels("benchmark"), *DECISION_COLUMNS)
     return Table(columns, rows, DECISION_NOTES, title="Decisions between two runs, by core queries")
 
 
@@ -139,7 +135,7 @@ def _agreement_table(name: str) -> Table:
         for benchmark, row in _rows(name, "agreement", "first")
     ]
     notes = ["tau: Kendall's tau-b between the orders of the registered runs, on FollowTable of the systems under controls"]
-    columns = (*_labels("benchmark", "measure", "other"), Column("tau"), Column("runs"))
+    columns = (*labels("benchmark", "measure", "other"), Column("tau"), Column("runs"))
     return Table(columns, rows, notes, title="Agreement with other measures, on runs")
 
 
@@ -149,5 +145,5 @@ def _sensitivity_table(name: str) -> Table:
         for benchmark, row in _rows(name, "sensitivity")
     ]
     notes = ["changed: the share of queries whose value changes, over these runs; difference: the largest of a run's value"]
-    columns = (*_labels("benchmark", "measure"), *map(Column, ("mode", "change", "changed", "difference")))
+    columns = (*labels("benchmark", "measure"), *map(Column, ("mode", "change", "changed", "difference")))
     return Table(columns, rows, notes, title="Sensitivity to digits, ties and depth")
