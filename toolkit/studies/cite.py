@@ -155,19 +155,19 @@ def _add_measure(found: Citations, given: Any) -> None:
     from toolkit.metrics import parse
 
     measure = parse(given)
-    papers = _papers_in(registry.measure(str(measure)).source)
+    source = registry.measure(str(measure)).source
+    papers = _papers_in(source)
     for each in papers:
         found.add(each)
     if not papers:
-        source = registry.measure(str(measure)).source or "ir_measures"
-        found.unverified[f"{measure} is from {source}: no citation of it was verified"] = None
+        found.unverified[f"{measure} is from {source or 'ir_measures'}: no citation of it was verified"] = None
 
 
 def _add_system(found: Citations, spec: SystemSpec) -> None:
     """Its papers; where none was verified, the checkpoint itself, at its revision."""
-    papers = [key for key, paper in _papers().items() if spec.name in paper["systems"]]
-    for key in papers:
-        facts = {name: value for name, value in _papers()[key].items() if name != "systems"}
+    papers = {key: paper for key, paper in _papers().items() if spec.name in paper["systems"]}
+    for key, paper in papers.items():
+        facts = {name: value for name, value in paper.items() if name != "systems"}
         arxiv = {"archivePrefix": "arXiv"} if "eprint" in facts else {}
         found.add(entry("inproceedings" if "booktitle" in facts else "misc", key, **facts, **arxiv))
     if papers:

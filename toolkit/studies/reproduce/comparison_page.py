@@ -57,6 +57,7 @@ def render(reproduction: Reproduction, outcome: Outcome) -> str:
         source=load(find(paper, at_hand=False).benchmark).spec.source,
         room=100 * reproduction.tables.tolerance,
         states=_states(outcome.cells),
+        signs=SIGNS,
         overall=_points(mean_difference(outcome.cells)),
         tables=[_table(name, cells) for name, cells in tables.items()],
         claims=[(claim, SAID[claim.holds], SAID[holds]) for claim, holds in outcome.claims],
@@ -104,7 +105,6 @@ def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
         "notes": list(notes),
         "scales": _scales(cells),
         "tested": any(each.tested.best for each in cells),
-        "width": len(columns) + 2,
     }
 
 
@@ -183,12 +183,7 @@ def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: 
     cell = each.cell
     off = "" if each.difference is None else f"{each.difference * SCALES[cell.scale]:+.{decimals(cell)}f}"
     return {
-        "state": each.state,
-        "sign": SIGNS[each.state],
-        "ours": each.shown,
-        "best": each.tested.first,
-        "similar": each.tested.is_similar,
-        "printed": cell.printed,
+        "of": each,
         "off": off,
         "marks": _numbers((text for text in _known(each) if text not in common), notes),
         "about": {

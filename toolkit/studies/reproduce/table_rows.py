@@ -162,7 +162,8 @@ def tables_of(
         raise ToolkitError(f"no tables of {paper!r} to reproduce", f"{did_you_mean(paper, known)}known: {', '.join(papers())}")
     of_paper, own = known[paper], dict(indexes or {})
     every = _parts(of_paper["parts"])
-    parts = [_with_index(part, own) for part in every if not part.needs or part.needs["index"] in own]
+    named = {part.name: {**part.search, "index": own[part.needs["index"]]} for part in every if part.needs.get("index") in own}
+    parts = [replace(part, search=named.get(part.name, part.search)) for part in every if not part.needs or part.name in named]
     unmade = [*of_paper["unmade"], *_without_index(every, own)]
     made = sorted({table for part in parts for table in part.tables}, key=lambda name: (len(name), name))
     for table in tables:
@@ -206,11 +207,6 @@ def _parts(entries: Sequence[Mapping[str, Any]]) -> list[Part]:
         source = by_name.get(entry.get("of", ""), {})
         by_name[entry["name"]] = {**{key: source[key] for key in INHERITED if key in source}, **entry}
     return [Part(**{**entry, "tables": tuple(entry["tables"])}) for entry in by_name.values()]
-
-
-def _with_index(part: Part, own: Mapping[str, str]) -> Part:
-    """A part that searches the index that its user has named."""
-    return replace(part, search={**part.search, "index": own[part.needs["index"]]}) if part.needs else part
 
 
 def _without_index(parts: Sequence[Part], own: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
@@ -274,7 +270,9 @@ def _rows(paper: str, part: Part, folder: str) -> Iterator[Row]:
         if cell.table in part.tables and (place := _place(cell, part)) and scored_group(place, groups)
     ]
     kinds = JUDGES if part.scores == AGREEMENT else ()
-    for spec in [*registry.systems().values(), *_unregistered(paper, part)]:
+    # rows that are no system's: a union of runs, guesses
+    others = [SystemSpec(name, printed, "", printed={paper: {"name": printed}}) for name, printed in part.rows.items()]
+    for spec in [*registry.systems().values(), *others]:
         row = spec.printed.get(paper)
         fits = spec.kind in kinds if kinds and spec.kind else spec.kind not in (*JUDGES, *EXPANDERS)
         if row and fits and (own := tuple(cell for cell in printed if is_of(cell, row))):
@@ -287,11 +285,6 @@ def _drawn(part: Part) -> Iterator[Cell]:
     """The cells of a figure that prints no numbers: they have no published value."""
     for system, group, measure in itertools.product(part.drawn, part.groups, part.measures):
         yield Cell(part.tables[0], system, "", group, part.mode, measure, "", "per cent", math.nan, "", (), None)
-
-
-def _unregistered(paper: str, part: Part) -> list[SystemSpec]:
-    """Rows that are no system's: a union of runs, guesses."""
-    return [SystemSpec(name, printed, "", printed={paper: {"name": printed}}) for name, printed in part.rows.items()]
 
 
 def _place(cell: Cell, part: Part) -> Place | None:
