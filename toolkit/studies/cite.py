@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec, RegressionSpec, SystemSpec
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.datasets import find, is_benchmark_folder, load
-from toolkit.files.provenance import file_digest, part, read_record
+from toolkit.files.provenance import file_digest, part, read_record, steps_of
 from toolkit.models import choose_system
 from toolkit.registry.loader import FOLDER
 
@@ -107,8 +107,7 @@ def _add_run(found: Citations, path: Path) -> None:
     if record is None or part(record, "data", "run").get("sha256") != digest:
         wrong = "has no record beside it" if record is None else "is not the run of its record"
         raise ToolkitError(f"{path} {wrong}: nothing says what made it", "name what did: --system, --benchmark")
-    method, data = part(record, "method"), part(record, "data")
-    steps = [step for kind in ("retrieval", "reranking") for step in method.get(kind, ()) if isinstance(step, Mapping)]
+    data, steps = part(record, "data"), steps_of(record, "retrieval", "reranking")
     names = list(dict.fromkeys(str(step.get("name")) for step in steps))
     topics, tool = part(data, "topics").get("name", ""), part(record, "implementation", "source")
     found.add(

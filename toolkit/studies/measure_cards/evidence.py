@@ -10,6 +10,7 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.scores import OVERALL
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.table_forms import records
 from toolkit.datasets import find
 from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
@@ -65,11 +66,8 @@ def _baselines(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, A
 
 
 def _references(benchmark: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
-    table = reference_scores([benchmark], wanted)
-    for row in table.rows:
-        cells = dict(zip((column.name for column in table.columns), row, strict=True))
-        numbers = {name: cells[name].value for name in REFERENCES if cells[name] is not None}
-        yield {"measure": cells["measure"], "mode": cells["mode"], **numbers}
+    for row in records(reference_scores([benchmark], wanted)):
+        yield {name: value for name, value in row.items() if name != "benchmark" and value is not None}
 
 
 def _detectable(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:

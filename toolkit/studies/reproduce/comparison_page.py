@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.scores import shown_measure
 from toolkit.datasets import find, load
-from toolkit.files.provenance import part, read_record
+from toolkit.files.provenance import part, read_record, steps_of
 from toolkit.registry.published.paper_tables import SCALES
 from toolkit.reporting import pages
 from toolkit.studies.planned_rows import tandem_version
@@ -23,7 +23,6 @@ from toolkit.studies.reproduce.compared_cells import (
     NOT_RUN,
     OTHER_PROMPT,
     SAID,
-    STATES,
     Compared,
     by_prompt,
     cell_key,
@@ -56,7 +55,7 @@ def render(reproduction: Reproduction, outcome: Outcome) -> str:
         paper=paper,
         source=load(find(paper, at_hand=False).benchmark).spec.source,
         room=100 * reproduction.tables.tolerance,
-        states=_states(outcome.cells),
+        states=Counter(each.state for each in outcome.cells),
         signs=SIGNS,
         overall=_points(mean_difference(outcome.cells)),
         tables=[_table(name, cells) for name, cells in tables.items()],
@@ -73,12 +72,6 @@ def render(reproduction: Reproduction, outcome: Outcome) -> str:
         style=(FOLDER / "comparison_page.css").read_text(encoding="utf-8"),
         script=Markup((FOLDER / "comparison_page.js").read_text(encoding="utf-8")),
     )
-
-
-def _states(cells: Sequence[Compared]) -> list[tuple[str, str, int]]:
-    """Every state, its sign, and how many cells have it."""
-    counts = Counter(each.state for each in cells)
-    return [(state, SIGNS[state], counts[state]) for state in STATES]
 
 
 def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
@@ -98,7 +91,7 @@ def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
         "blocks": [(heading, list(below)) for heading, below in groupby(rows, itemgetter("block"))],
         "below": below,
         "overall": _points(mean_difference(cells)),
-        "states": _states(cells),
+        "states": Counter(each.state for each in cells),
         "prompts": [
             f"{PROMPTS[name]} {count:,}" for counts in by_prompt(cells).values() for name, count in counts.items() if count
         ],
@@ -237,9 +230,8 @@ def _recorded(record: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Digest, length, version and seconds of a file; the requests that its last step sent to a server or a language model, and
     tokens as the server counted them: steps before it have files of their own."""
     about, seconds = part(record, "data", kind), part(record, "implementation", "executable").get("wall time")
-    lists = [steps for steps in part(record, "method").values() if isinstance(steps, list)]
-    last = next((step for steps in reversed(lists) for step in reversed(steps) if isinstance(step, Mapping)), {})
-    usage = {name.replace(" ", "_"): count for name, count in part(last, "usage").items() if isinstance(count, int)}
+    steps = steps_of(record) or [{}]
+    usage = {name.replace(" ", "_"): count for name, count in part(steps[-1], "usage").items() if isinstance(count, int)}
     return {
         "sha256": str(about.get("sha256", "")),
         "lines": int(about.get("lines", about.get("queries", 0))),

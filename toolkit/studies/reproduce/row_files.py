@@ -238,16 +238,14 @@ class RowFiles:
     def _stances(self, row: Row) -> PlannedRow:
         """Which perspective supports, asked once for all systems and corpora."""
         part, path = row.part, self.stances_path
-
-        def expected() -> dict[str, Any]:
-            return {**_topics_recorded(part.topics), **_asked(row, part.stances, "judging")}
-
-        def job() -> Job:
-            return StanceJob(part.topics, self._load_judge(row, part.stances, task="stance"), output=path)
-
         said = {"task": "stance", "topics": part.topics, "judge": part.stances, **self._said_prompts(row, part.stances)}
-        command = self.command("judge", **said, output=path)
-        return PlannedRow(path, job, expected=expected, kind="qrels", command=command)
+        return PlannedRow(
+            path,
+            lambda: StanceJob(part.topics, self._load_judge(row, part.stances, task="stance"), output=path),
+            expected=lambda: {**_topics_recorded(part.topics), **_asked(row, part.stances, "judging")},
+            kind="qrels",
+            command=self.command("judge", **said, output=path),
+        )
 
     def mmr(self, row: Row) -> tuple[float, str]:
         """The lambda that the paper chose for a retriever and a corpus, and the name of the constant of its scores."""

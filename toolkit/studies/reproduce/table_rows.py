@@ -103,14 +103,6 @@ class Row:
         """`infosearch/gritlm-7b`."""
         return f"{self.part.name}/{self.system.name}"
 
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The rows that are made before: whose run it is or is made of, and from which its numbers are changes."""
-        part, own = self.part, self.system.name
-        names = [f"{part.of}/{own}"] if part.of and own not in part.rows else []
-        names += [f"{part.against}/{own}"] if part.against else []
-        return tuple(names + ([f"{part.of}/{part.lexical}"] if part.lexical else []))
-
 
 @dataclass(frozen=True)
 class Tables:
@@ -241,8 +233,12 @@ def _with_needed(names: Sequence[str], rows: Mapping[str, Row]) -> set[str]:
 
 
 def needed(row: Row, rows: Collection[Row]) -> list[str]:
-    """The rows that are made before a row, all the runs that a union is of among them."""
-    names = list(row.needs)
+    """The rows that are made before a row: whose run it is or is made of, all those that a union is of, and from which its
+    numbers are changes."""
+    part, own = row.part, row.system.name
+    names = [f"{part.of}/{own}"] if part.of and own not in part.rows else []
+    names += [f"{part.against}/{own}"] if part.against else []
+    names += [f"{part.of}/{part.lexical}"] if part.lexical else []
     if row.part.scores == UNION:
         names += [each.name for each in rows if each.part.name == row.part.of]
     if row.reranks and row.part.first_stage and not has_candidates(row.part.topics):
@@ -276,7 +272,9 @@ def _rows(paper: str, part: Part, folder: str) -> Iterator[Row]:
         row = spec.printed.get(paper)
         fits = spec.kind in kinds if kinds and spec.kind else spec.kind not in (*JUDGES, *EXPANDERS)
         if row and fits and (own := tuple(cell for cell in printed if is_of(cell, row))):
-            recipe, remark = _recipe(spec, paper)
+            why = spec.recipes.get(paper, {}).get("unknown")
+            recipe = paper if spec.recipes.get(paper) and not why else ""
+            remark = f"as its model card has it: {why}" if why else ""
             prompts = tuple(_sent(part, spec.with_recipe(recipe) if recipe else spec, folder))
             yield Row(part, spec, own, recipe, (remark, part.remark, part.remarks.get(spec.kind, "")), prompts)
 
@@ -308,14 +306,6 @@ def change_of(cell: Cell) -> str:
 def _is_about(entry: Mapping[str, str], cell: Cell) -> bool:
     own = {name: value for name, value in entry.items() if name not in ("why", "group")}
     return cell.group.endswith(entry.get("group", "")) and all(getattr(cell, name) == value for name, value in own.items())
-
-
-def _recipe(spec: SystemSpec, paper: str) -> tuple[str, str]:
-    """The recipe of a paper that a system is used by, and what is known to differ from the paper's own way."""
-    recipe = spec.recipes.get(paper, {})
-    if why := recipe.get("unknown"):
-        return "", f"as its model card has it: {why}"
-    return (paper if recipe else ""), ""
 
 
 def _sent(part: Part, system: SystemSpec, folder: str) -> Iterator[Sent]:
