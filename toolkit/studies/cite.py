@@ -143,9 +143,8 @@ def _add_benchmark(found: Citations, spec: BenchmarkSpec) -> None:
     elif papers := _papers_in(spec.source.get("paper", "")):
         for each in papers:
             found.add(each)
-        found.unverified[
-            f"{spec.name} comes with Tandem, in the form of the benchmark above: no scores of it were published"
-        ] = None
+        why = "comes with Tandem, in the form of the benchmark above: no scores of it were published"
+        found.unverified[f"{spec.name} {why}"] = None
     else:
         found.unverified[f"{spec.name}: its entry names no citation"] = None
 

@@ -18,7 +18,6 @@ from toolkit.studies.measure_cards.evidence import evidence_tables
 from toolkit.studies.measure_cards.measure_card import Card, as_table, cards
 
 BLIND = next(axiom for axiom in AXIOMS if axiom.name == "blind")
-HOLDS, CONTRADICTED, NOT_ABOUT = "yes", "no", ""
 FOUND = "yes: no counterexample was found; no: there is one, which `tandem measures show NAME` prints; empty: not about it"
 HEAD = """\
 # Cards of the measures
@@ -88,10 +87,10 @@ def ours(paper: str, printed: str) -> str:
 
 
 def outcome(axiom: Axiom, measure: str) -> str:
-    """Whether a measure, as `held` writes it, meets an axiom."""
+    """Whether a measure, as `held` writes it, meets an axiom, `yes` or `no`; empty where the axiom is not about it."""
     if not axiom.is_about(registry.measure(measure)):
-        return NOT_ABOUT
-    return CONTRADICTED if measure in counterexamples()[axiom.name] else HOLDS
+        return ""
+    return "no" if measure in counterexamples()[axiom.name] else "yes"
 
 
 def overview() -> Table:

@@ -155,11 +155,9 @@ def _missing(name: str) -> Check | None:
 
 def _moved(spec: RegressionSpec) -> Check | None:
     """Which folder of the user's is not there any more: of the benchmark, or of the index."""
-    named = [
-        ("the benchmark", spec.benchmark.get("folder", "")),
-        ("the index", spec.index if os.path.isabs(spec.index) else ""),
-    ]
-    gone = [(what, folder) for what, folder in named if folder and not Path(folder).is_dir()]
+    index = spec.index if os.path.isabs(spec.index) else ""
+    named = {"the benchmark": spec.benchmark.get("folder", ""), "the index": index}
+    gone = [(what, folder) for what, folder in named.items() if folder and not Path(folder).is_dir()]
     return Check(*gone[0], "no such folder", MISSING) if gone else None
 
 

@@ -144,7 +144,7 @@ class Reproduction:
 
         runs = self.files.scored(row)
         if row.part.scores == AGREEMENT:
-            self.files.write_labelled(row.part)
+            self.files.write_labelled(row)
         labels = self.files.labels(row, runs)
         if labels and executor:
             failures: list[Failure] = []

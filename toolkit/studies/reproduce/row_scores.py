@@ -135,7 +135,5 @@ def underlined(files: RowFiles, cells: Sequence[Compared]) -> list[Compared]:
 
     columns = [(each.cell.table, each.cell.kind, each.cell.group, each.cell.mode, each.cell.measure) for each in ours]
     numbers = [(column, each.row.system.name, each.value) for column, each in zip(columns, ours, strict=True)]
-    made = list(cells)
-    for place, found in zip(places, tested(numbers, p_of), strict=True):
-        made[place] = cells[place]._replace(tested=found)
-    return made
+    found = dict(zip(places, tested(numbers, p_of), strict=True))
+    return [each._replace(tested=found[place]) if place in found else each for place, each in enumerate(cells)]
