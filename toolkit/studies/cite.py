@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec, RegressionSpec, SystemSpec
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.datasets import find, is_benchmark_folder, load
-from toolkit.files.provenance import file_digest, part, read_record
+from toolkit.files.provenance import file_digest, part, read_record, steps_of
 from toolkit.models import choose_system
 from toolkit.registry.loader import FOLDER
 
@@ -107,8 +107,7 @@ def _add_run(found: Citations, path: Path) -> None:
     if record is None or part(record, "data", "run").get("sha256") != digest:
         wrong = "has no record beside it" if record is None else "is not the run of its record"
         raise ToolkitError(f"{path} {wrong}: nothing says what made it", "name what did: --system, --benchmark")
-    method, data = part(record, "method"), part(record, "data")
-    steps = [step for kind in ("retrieval", "reranking") for step in method.get(kind, ()) if isinstance(step, Mapping)]
+    data, steps = part(record, "data"), steps_of(record, "retrieval", "reranking")
     names = list(dict.fromkeys(str(step.get("name")) for step in steps))
     topics, tool = part(data, "topics").get("name", ""), part(record, "implementation", "source")
     found.add(
@@ -144,9 +143,8 @@ def _add_benchmark(found: Citations, spec: BenchmarkSpec) -> None:
     elif papers := _papers_in(spec.source.get("paper", "")):
         for each in papers:
             found.add(each)
-        found.unverified[
-            f"{spec.name} comes with Tandem, in the form of the benchmark above: no scores of it were published"
-        ] = None
+        why = "comes with Tandem, in the form of the benchmark above: no scores of it were published"
+        found.unverified[f"{spec.name} {why}"] = None
     else:
         found.unverified[f"{spec.name}: its entry names no citation"] = None
 
@@ -155,19 +153,19 @@ def _add_measure(found: Citations, given: Any) -> None:
     from toolkit.metrics import parse
 
     measure = parse(given)
-    papers = _papers_in(registry.measure(str(measure)).source)
+    source = registry.measure(str(measure)).source
+    papers = _papers_in(source)
     for each in papers:
         found.add(each)
     if not papers:
-        source = registry.measure(str(measure)).source or "ir_measures"
-        found.unverified[f"{measure} is from {source}: no citation of it was verified"] = None
+        found.unverified[f"{measure} is from {source or 'ir_measures'}: no citation of it was verified"] = None
 
 
 def _add_system(found: Citations, spec: SystemSpec) -> None:
     """Its papers; where none was verified, the checkpoint itself, at its revision."""
-    papers = [key for key, paper in _papers().items() if spec.name in paper["systems"]]
-    for key in papers:
-        facts = {name: value for name, value in _papers()[key].items() if name != "systems"}
+    papers = {key: paper for key, paper in _papers().items() if spec.name in paper["systems"]}
+    for key, paper in papers.items():
+        facts = {name: value for name, value in paper.items() if name != "systems"}
         arxiv = {"archivePrefix": "arXiv"} if "eprint" in facts else {}
         found.add(entry("inproceedings" if "booktitle" in facts else "misc", key, **facts, **arxiv))
     if papers:

@@ -52,9 +52,8 @@ class Results(ShownResult):
     templates: dict[str, Table] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return (
-            f"Results({len(self.scores)} benchmarks, {sum(map(len, self.runs.values()))} runs, {len(self.failures)} failures)"
-        )
+        runs = sum(map(len, self.runs.values()))
+        return f"Results({len(self.scores)} benchmarks, {runs} runs, {len(self.failures)} failures)"
 
     def tables(self) -> list[Table]:
         """The scores of each benchmark, and what templates say."""

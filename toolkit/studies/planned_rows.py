@@ -16,7 +16,7 @@ from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.progress import say
 from toolkit.engine import Executor
-from toolkit.files.provenance import is_recorded, part, read_record
+from toolkit.files.provenance import is_recorded, part, read_record, steps_of
 from toolkit.files.texts.documents import ContentDigest
 from toolkit.jobs.file_job import Job, RunJob, make_by
 from toolkit.jobs.search_jobs import rerankers, retrievals
@@ -134,7 +134,7 @@ def differing_steps(job: RunJob, record: Mapping[str, Any]) -> Iterator[Differin
     How exactly something was computed, its precision, says the run and not the entry of a system.
     """
     planned = [*(step.facts() for step in retrievals(job.step)), *(step.facts() for step in rerankers(job.step))]
-    done = [*_steps(record, "retrieval"), *_steps(record, "reranking")]
+    done = steps_of(record, "retrieval", "reranking")
     for now, then in zip(planned, done[len(done) - len(planned) :], strict=False):
         if then.get("prompt") == "ours":  # in the place of one that was not published: its name stands beside
             then = {**then, "prompt": then.get("prompt_name")}
@@ -211,11 +211,6 @@ def _why_unsound(record: Mapping[str, Any] | None, path: Path, kind: str) -> str
 def tandem_version(record: Mapping[str, Any]) -> Any:
     """That of the toolkit that made a file; None where its record does not say."""
     return part(record, "implementation", "source").get("version")
-
-
-def _steps(record: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
-    steps = part(record, "method").get(kind)
-    return [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
 
 
 def _corpora(job: RunJob) -> Iterator[tuple[str, str]]:

@@ -147,9 +147,8 @@ def read_templates(given: str | Path | Mapping[str, str]) -> dict[str, str]:
         raise ToolkitError(f"{where} holds no templates", "NAME: 'Instruct: {instruction} Query: {query}', a line each")
     for name, text in found.items():
         if not (isinstance(name, str) and NAME.fullmatch(name)) or name in CONTROLS:
-            raise ToolkitError(
-                f"{where}: {name!r} is no name of a template", f"letters, digits, . _ -; not {', '.join(CONTROLS)}"
-            )
+            hint = f"letters, digits, . _ -; not {', '.join(CONTROLS)}"
+            raise ToolkitError(f"{where}: {name!r} is no name of a template", hint)
         check_template("query", text)
         if not set(SLOT.findall(text)) & {"query", "question"}:
             raise ToolkitError(f"{where}: template {name} has no {{query}}", "every template holds the query")

@@ -15,6 +15,7 @@ __getattr__, __all__ = lazy_names(
             "command_line",
             "is_recorded",
             "last_step",
+            "steps_of",
             "part",
             "read_record",
             "read_recorded",

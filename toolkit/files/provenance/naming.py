@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolkit.files.provenance.record import last_step, part, system_name
+from toolkit.files.provenance.record import last_step, part, steps_of, system_name
 
 BETWEEN = " · "
 SUFFIXES = (".gz", ".zst", ".bz2", ".xz", ".trec", ".run", ".txt", ".tsv", ".jsonl", ".json", ".parquet")
@@ -77,8 +77,8 @@ def _first_stage(runs: Sequence[NamedRun]) -> list[str]:
     """The systems before the last, of runs that were reranked."""
     texts = []
     for run in runs:
-        method = part(_record(run), "method")
-        before = [*_steps(method, "retrieval"), *_steps(method, "reranking")][:-1] if method.get("reranking") else []
+        record = _record(run)
+        before = steps_of(record, "retrieval", "reranking")[:-1] if part(record, "method").get("reranking") else []
         texts.append("over " + ", ".join(str(step.get("name")) for step in before) if before else "")
     return _differing(texts)
 
@@ -124,11 +124,6 @@ def stem(path: str) -> str:
 
 def _record(run: NamedRun) -> Mapping[str, Any]:
     return run.records[0] if run.records else {}
-
-
-def _steps(method: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
-    steps = method.get(kind)
-    return [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
 
 
 def _differing(texts: list[str]) -> list[str]:

@@ -58,6 +58,13 @@ def is_recorded(record: Mapping[str, Any] | None, path: Path, kind: str) -> bool
     return bool(record) and part(record, "data", kind).get("sha256") == file_digest(path)
 
 
+def steps_of(record: Mapping[str, Any], *kinds: str) -> list[Mapping[str, Any]]:
+    """The facts of the systems that took part, in order: those of some kinds (`retrieval`, `reranking`), of all without."""
+    method = part(record, "method")
+    lists = [method.get(kind) for kind in kinds or method]
+    return [step for steps in lists if isinstance(steps, list) for step in steps if isinstance(step, Mapping)]
+
+
 def last_step(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """The facts of the system that made the last ranking: the last reranker, or the only one that searched; else empty."""
     method = part(record, "method")

@@ -6,6 +6,7 @@ Frames and how numbers are picked out of them: `toolkit.registry.published.claim
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
@@ -55,11 +56,9 @@ def _follows(frame: DataFrame, *, by: str = "system", **where: object) -> list[S
     return [numbers(frame, by, table=2, group="average", measure=measure, **where) for measure in ("WISE", "SICR")]
 
 
-def _larger_follow(frame: DataFrame) -> bool:
-    large, small = (
-        numbers(frame, table=2, kind="bi-encoder", system=systems["infosearch"], group="average", measure="WISE").mean()
-        for systems in (LARGE, SMALL)
-    )
+def _larger_follow(paper: str, numbers_of: Callable[..., Series]) -> bool:
+    """Whether a paper's large systems have a higher mean than its small ones."""
+    large, small = (numbers_of(system=systems[paper]).mean() for systems in (LARGE, SMALL))
     return above(large, small)
 
 
@@ -114,9 +113,9 @@ def _overlap(frame: DataFrame, measure: str, **where: object) -> Series:
     return numbers(frame, table=5, measure=f"gap:{measure}", **where)
 
 
-def _across(frame: DataFrame, measure: str = "pMRR", **where: object) -> Series:
+def _across(frame: DataFrame, measure: str = "pMRR", *by: str, group: str = "average", **where: object) -> Series:
     """What mFollowIR prints of English instructions, averages over languages."""
-    return numbers(frame, table=3, mode="cross-lingual", group="average", measure=measure, **where)
+    return numbers(frame, *by, table=3, mode="cross-lingual", group=group, measure=measure, **where)
 
 
 def _falls(frame: DataFrame, measure: str = "pMRR", **where: object) -> bool:
@@ -125,14 +124,9 @@ def _falls(frame: DataFrame, measure: str = "pMRR", **where: object) -> bool:
     return all_above(_across(frame, measure, **where), native)
 
 
-def _larger_follow_across(frame: DataFrame, kind: str) -> bool:
-    large, small = (_across(frame, kind=kind, system=systems["mfollowir"]).mean() for systems in (LARGE, SMALL))
-    return above(large, small)
-
-
 def _follow_in(frame: DataFrame, language: str) -> bool:
     """Whether mFollowIR's followers are on average above the other bi-encoders over documents of a language."""
-    column = numbers(frame, "system", table=3, mode="cross-lingual", group=language, measure="pMRR", kind="bi-encoder")
+    column = _across(frame, "pMRR", "system", group=language, kind="bi-encoder")
     is_follower = column.index.isin(FOLLOWERS)
     if is_follower.sum() < len(FOLLOWERS) or is_follower.all():
         raise Missing("those trained on instructions and others")
@@ -141,10 +135,7 @@ def _follow_in(frame: DataFrame, language: str) -> bool:
 
 def _alike_across_languages(frame: DataFrame) -> bool:
     """Whether mFollowIR's systems are ordered alike in each pair of languages."""
-    by = ("system", "kind")
-    columns = [
-        numbers(frame, *by, table=3, mode="cross-lingual", group=language, measure="pMRR") for language in ("fas", "rus", "zho")
-    ]
+    columns = [_across(frame, "pMRR", "system", "kind", group=language) for language in ("fas", "rus", "zho")]
     return every([above(left.corr(right, method="spearman"), 0.5) for left, right in combinations(columns, 2)])
 
 
@@ -191,7 +182,10 @@ def _changed(
 def _gains(frame: DataFrame, mode: str, measure: str = "MRecall@5", factor: float = 1) -> int:
     """In how many settings of BERDS' table 4 a method has a higher value than without it, times a factor."""
     changed, default = _changed(frame, mode, measure=measure)
-    return int(above(changed, factor * default).sum())
+    gains = changed - factor * default
+    if gains.isna().any():
+        raise Missing("a setting has no number with the method, or none without it")
+    return int(above(gains, 0).sum())
 
 
 def _helps_dense(frame: DataFrame, mode: str) -> bool:
@@ -244,11 +238,9 @@ def _judges_best(frame: DataFrame, measure: str) -> bool:
 
 def _leans_to_query(frame: DataFrame) -> bool:
     """Whether each retriever leans more to a side when the query states that side than when it is the question (figure 3)."""
-    by = ("system", "group")
-    leans = {
-        form: numbers(frame, *by, table="figure3", mode=form, measure="Lean") for form in ("question", "supporting", "opposing")
-    }
-    return every([all_above(leans["supporting"], leans["question"]), all_above(leans["question"], leans["opposing"])])
+    forms = ("supporting", "question", "opposing")
+    leans = [numbers(frame, "system", "group", table="figure3", mode=form, measure="Lean") for form in forms]
+    return every([all_above(more, less) for more, less in pairwise(leans)])
 
 
 def _judges_best_of_open(frame: DataFrame, measure: str) -> bool:
@@ -282,7 +274,9 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
     "infosearch-rerankers-everywhere": lambda t: every(
         [above(_followed(t, RERANKERS, group=group), _followed(t, RETRIEVERS, group=group)) for group in GROUPS]
     ),
-    "infosearch-size": _larger_follow,
+    "infosearch-size": lambda t: _larger_follow(
+        "infosearch", partial(numbers, t, table=2, kind="bi-encoder", group="average", measure="WISE")
+    ),
     "infosearch-pmrr-sparse": lambda t: _below_sparse(t).mean() > 0.5,
     "infosearch-pmrr-eleven": lambda t: (_below_sparse(t).sum(), len(_below_sparse(t))) == (11, 17),
     "infosearch-pmrr-gpt-4o": lambda t: every(
@@ -341,7 +335,9 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
     "mfollowir-only-three": lambda t: (~above(0, _across(t, kind="bi-encoder"))).sum() == 3,
     "mfollowir-below-zero": lambda t: above(0, _across(t, system=UNINSTRUCTED)).mean() > 0.5,
     "mfollowir-languages": lambda t: every([_follow_in(t, language) for language in ("fas", "rus", "zho")]),
-    "mfollowir-size": lambda t: every([_larger_follow_across(t, kind) for kind in ("bi-encoder", "cross-encoder")]),
+    "mfollowir-size": lambda t: every(
+        [_larger_follow("mfollowir", partial(_across, t, kind=kind)) for kind in ("bi-encoder", "cross-encoder")]
+    ),
     "mfollowir-generalise": _alike_across_languages,
     "mfollowir-quality": _high_quality_below_zero,
     "mfollowir-gap": lambda t: _best_loses(t) == 5,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.core.system.yaml_json import read_yaml
@@ -37,14 +37,10 @@ class Claim(NamedTuple):
     note: str = ""
 
 
+@functools.cache
 def claims(paper: str) -> tuple[Claim, ...]:
     """The claims of a paper, in its order; empty where none are known."""
-    return tuple(Claim(paper=paper, **row) for row in _read().get(paper, ()))
-
-
-@functools.cache
-def _read() -> Mapping[str, list[dict]]:
-    return read_yaml(PUBLISHED / "claims.yaml")
+    return tuple(Claim(paper=paper, **row) for row in read_yaml(PUBLISHED / "claims.yaml").get(paper, ()))
 
 
 def outcomes(paper: str, cells: Sequence[Cell]) -> list[tuple[Claim, bool | None]]:

@@ -105,12 +105,13 @@ def _order(path: Path) -> tuple[bool, int, str]:
 
 def _cell(row: Mapping[str, str], paper: str, known: Mapping[str, Any], scales: Mapping[str, str]) -> Cell:
     scale = scales[row["measure"]]
+    wrong = [each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells)]
     return Cell(
         **{name: row[name] for name in ("table", "system", "kind", "group", "mode", "measure", "note")},
         printed=row["value"],
         scale=scale,
         value=float(Decimal(row["value"]) / SCALES[scale]),  # 7.2 -> 0.072, where floats give 0.07200000000000001
-        inconsistent=of_cell(paper, row),
+        inconsistent=tuple(wrong),
         ours=_place(row, paper, known),
     )
 
@@ -150,11 +151,6 @@ def row_of(paper: str, spec: SystemSpec | None) -> Mapping[str, Any]:
     if spec is None or "results" not in reading(paper):
         return spec.printed.get(paper, {}) if spec else {}
     return {"name": spec.checkpoint} if spec.checkpoint in rows_named(paper) else {}
-
-
-def unmapped(paper: str) -> dict[str, str]:
-    """Systems of a paper's tables that no entry of the registry stands for, and why."""
-    return _reading()[paper].get("unmapped", {})
 
 
 def kind_of(paper: str, kind: str) -> str:
@@ -261,22 +257,11 @@ class Inconsistency(NamedTuple):
     cells: tuple[dict[str, Any], ...]
 
 
+@functools.cache
 def inconsistencies(paper: str) -> tuple[Inconsistency, ...]:
     """Everything known of a paper; empty where nothing is."""
-    return _inconsistencies().get(paper, ())
-
-
-@functools.cache
-def _inconsistencies() -> dict[str, tuple[Inconsistency, ...]]:
-    content = read_yaml(PUBLISHED / "inconsistencies.yaml")
-    return {
-        paper: tuple(Inconsistency(row["what"], tuple(row.get("cells", ()))) for row in rows) for paper, rows in content.items()
-    }
-
-
-def of_cell(paper: str, row: Mapping[str, str]) -> tuple[str, ...]:
-    """What is wrong with a cell of a table, given by its columns."""
-    return tuple(each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells))
+    known = read_yaml(PUBLISHED / "inconsistencies.yaml").get(paper, ())
+    return tuple(Inconsistency(row["what"], tuple(row.get("cells", ()))) for row in known)
 
 
 def picks(cell: Mapping[str, Any], row: Mapping[str, str]) -> bool:

@@ -30,7 +30,9 @@ def printed_tables(
     cells = cells_of(paper, table, system)
     if claims:
         decided = outcomes(paper, cells)
-        return [lay_out_claims(decided)], claim_forms(decided)
+        records = [{**claim._asdict(), "outcome": holds} for claim, holds in decided]
+        heads = [*Claim._fields, "outcome"]
+        return [lay_out_claims(decided)], {"json": lambda: to_json(records), "csv": lambda: to_csv(heads, records)}
     return lay_out(cells), long_forms(cells)
 
 
@@ -65,12 +67,13 @@ def _table(cells: Sequence[Cell]) -> Table:
         head = _head(cell, across)
         marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in cell.inconsistent)
         printed = cell.printed if len(cell.printed) <= LONGEST else f"{cell.value:.4f}"
-        rows.setdefault(tuple(_labels(cell, down)), {})[head] = Number(cell.value, text=printed + marks)
-        rest = " ".join(filter(None, _labels(cell, across[1:])))
+        rows.setdefault(tuple(getattr(cell, name) for name in down), {})[head] = Number(cell.value, text=printed + marks)
+        rest = _head(cell, across[1:])
         columns.setdefault(head, Column(rest, above=cell.measure) if rest else Column(cell.measure))
     lines = [[*key, *(values.get(head) for head in columns)] for key, values in rows.items()]
     heads = (*(Column(name, label=True) for name in down), *columns.values())
-    return Table(heads, lines, [*_scales(cells), *numbered(flaws)], _title(cells[0]))
+    title = f"table {cells[0].table}" if cells[0].table.isdigit() else cells[0].table
+    return Table(heads, lines, [*_scales(cells), *numbered(flaws)], title)
 
 
 def _layout(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
@@ -86,15 +89,7 @@ def _layout(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
 
 
 def _head(cell: Cell, names: Iterable[str]) -> str:
-    return " ".join(filter(None, _labels(cell, names)))
-
-
-def _labels(cell: Cell, names: Iterable[str]) -> list[str]:
-    return [getattr(cell, name) for name in names]
-
-
-def _title(cell: Cell) -> str:
-    return cell.table if not cell.table.isdigit() else f"table {cell.table}"
+    return " ".join(filter(None, (getattr(cell, name) for name in names)))
 
 
 def _scales(cells: Iterable[Cell]) -> list[str]:
@@ -116,9 +111,3 @@ def lay_out_claims(outcomes: Sequence[tuple[Claim, bool | None]]) -> Table:
     rows = [(words[holds], claim.claim, claim.section, claim.note) for claim, holds in outcomes]
     prose = (Column(name, prose=True, priority=priority) for name, priority in (("claim", 0), ("section", 2), ("note", 1)))
     return Table((Column("outcome", label=True), *prose), rows)
-
-
-def claim_forms(outcomes: Sequence[tuple[Claim, bool | None]]) -> dict[str, Callable[[], str]]:
-    """format -> what makes it, of those for programs."""
-    records = [{**claim._asdict(), "outcome": holds} for claim, holds in outcomes]
-    return {"json": lambda: to_json(records), "csv": lambda: to_csv([*Claim._fields, "outcome"], records)}

@@ -75,18 +75,18 @@ class Axiom:
 
     name      of a column
     text      the statement
-    is_about  whether a measure can be held to it
     changed   the case after the change; None where the case has nothing to change
-    broken    whether the values before and after contradict it
     said      how a counterexample's change is put into words
+    is_about  whether a measure can be held to it
+    broken    whether the values before and after contradict it
     """
 
     name: str
     text: str
-    is_about: Callable[[MeasureSpec], bool]
     changed: Callable[[Case], Case | None]
-    broken: Callable[[MeasureSpec, float, float], bool]
     said: Callable[[Case], str]
+    is_about: Callable[[MeasureSpec], bool] = lambda spec: True
+    broken: Callable[[MeasureSpec, float, float], bool] = lambda spec, before, after: abs(after - before) > TOLERANCE
 
 
 def _risen(case: Case) -> Case | None:
@@ -111,57 +111,47 @@ def _reordered(case: Case) -> Case | None:
     return case.with_instructed(order) if sorted(order) == sorted(case.lists[INS]) else None
 
 
-def _moved(spec: MeasureSpec, before: float, after: float) -> bool:
-    return abs(after - before) > TOLERANCE
-
-
 AXIOMS = (
     Axiom(
         "rise",
         "a gold document that moves up in the instructed mode, past one that is not relevant there, makes nothing worse",
-        lambda spec: spec.direction != "none",
         _risen,
-        lambda spec, before, after: (after > before + TOLERANCE) if spec.direction == "lower" else (after < before - TOLERANCE),
         lambda case: f"{case.change['doc']} moves up one place when instructed",
+        lambda spec: spec.direction != "none",
+        lambda spec, before, after: (after > before + TOLERANCE) if spec.direction == "lower" else (after < before - TOLERANCE),
     ),
     Axiom(
         "swap",
         "exchanging the instructed and the reversed list changes the sign",
-        lambda spec: "reversed" in spec.needs and spec.direction != "none",
         lambda case: replace(case, lists={**case.lists, INS: case.lists[REV], REV: case.lists[INS]}),
-        lambda spec, before, after: abs(before + after) > TOLERANCE,
         lambda case: "the instructed and the reversed list are exchanged",
+        lambda spec: "reversed" in spec.needs and spec.direction != "none",
+        lambda spec, before, after: abs(before + after) > TOLERANCE,
     ),
     Axiom(
         "blind",
         "the base list in every mode, as of a system that ignores instructions, gives 0",
-        lambda spec: spec.over == "paired" and spec.direction != "none",
         lambda case: replace(case, lists=dict.fromkeys(MODES, case.lists[ORI])),
-        lambda spec, before, after: abs(after) > TOLERANCE,
         lambda case: "the base list in every mode",
+        lambda spec: spec.over == "paired" and spec.direction != "none",
+        lambda spec, before, after: abs(after) > TOLERANCE,
     ),
     Axiom(
         "outside",
         "a document outside the pool, put anywhere into the instructed list, changes nothing",
-        lambda spec: True,
         _inserted,
-        _moved,
         lambda case: f"{OUTSIDE}, which nobody judged, comes in at rank {case.change['place'] + 1} when instructed",
     ),
     Axiom(
         "below",
         "a document outside the pool, put below the instructed list, changes nothing",
-        lambda spec: True,
         lambda case: case.with_instructed((*case.lists[INS], OUTSIDE)),
-        _moved,
         lambda case: f"{OUTSIDE}, which nobody judged, comes in below the instructed list",
     ),
     Axiom(
         "ties",
         "the order of lines with equal scores changes nothing",
-        lambda spec: True,
         _reordered,
-        _moved,
         lambda case: f"equal scores when instructed, lines in the order {' '.join(case.change['order'])}",
     ),
 )

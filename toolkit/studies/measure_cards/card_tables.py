@@ -4,12 +4,11 @@ Axioms and what contradicts them, and how the measure orders the systems of pape
 """
 
 import functools
-from collections.abc import Iterator
 from dataclasses import replace
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table
 from toolkit.core.tables.table_forms import to_markdown
 from toolkit.metrics.agreement import Agreement, between_groups, lay_out_between, printed_agreement
 from toolkit.registry.published.paper_tables import graded, papers, reading, sources
@@ -19,7 +18,6 @@ from toolkit.studies.measure_cards.evidence import evidence_tables
 from toolkit.studies.measure_cards.measure_card import Card, as_table, cards
 
 BLIND = next(axiom for axiom in AXIOMS if axiom.name == "blind")
-HOLDS, CONTRADICTED, NOT_ABOUT = "yes", "no", ""
 FOUND = "yes: no counterexample was found; no: there is one, which `tandem measures show NAME` prints; empty: not about it"
 HEAD = """\
 # Cards of the measures
@@ -40,11 +38,7 @@ def tables_of(name: str) -> list[Table]:
 def published_table(name: str) -> Table:
     """What is published of a measure, a row a paper and mode: how many systems, their range, how many stand below blind."""
     columns = (Column("paper", label=True), Column("mode"), *map(Column, ("systems", "lowest", "highest", "below blind")))
-    return Table(columns, list(_ranges(name)), title="In papers")
-
-
-def _ranges(name: str) -> Iterator[tuple[Cell, ...]]:
-    compared = BLIND.is_about(registry.measures()[name])
+    compared, rows = BLIND.is_about(registry.measures()[name]), []
     for paper in papers():
         by_mode: dict[str, list[float]] = {}
         for _, measure, mode, value in graded(paper):
@@ -52,7 +46,8 @@ def _ranges(name: str) -> Iterator[tuple[Cell, ...]]:
                 by_mode.setdefault(mode, []).append(value)
         for mode, values in by_mode.items():
             below = sum(value < 0 for value in values) if compared else None
-            yield paper, mode, len(values), Number(min(values)), Number(max(values)), below
+            rows.append((paper, mode, len(values), Number(min(values)), Number(max(values)), below))
+    return Table(columns, rows, title="In papers")
 
 
 def agreement_table(name: str) -> Table:
@@ -92,10 +87,10 @@ def ours(paper: str, printed: str) -> str:
 
 
 def outcome(axiom: Axiom, measure: str) -> str:
-    """Whether a measure, as `held` writes it, meets an axiom."""
+    """Whether a measure, as `held` writes it, meets an axiom, `yes` or `no`; empty where the axiom is not about it."""
     if not axiom.is_about(registry.measure(measure)):
-        return NOT_ABOUT
-    return CONTRADICTED if measure in counterexamples()[axiom.name] else HOLDS
+        return ""
+    return "no" if measure in counterexamples()[axiom.name] else "yes"
 
 
 def overview() -> Table:
@@ -109,16 +104,13 @@ def counterexample_table(name: str) -> Table:
     """The axioms that a measure is held to, in each of its variants, and what contradicts them."""
     labels = (Column("axiom", label=True), Column("measure", label=True))
     columns = (*labels, Column("holds"), Column("smallest counterexample", prose=True))
-    return Table(columns, list(_outcomes(name)), title="Axioms")
-
-
-def _outcomes(name: str) -> Iterator[tuple[str, str, str, str]]:
-    spec = registry.measures()[name]
+    spec, rows = registry.measures()[name], []
     for axiom in AXIOMS:
         for measure in forms(spec) if spec.over != "aggregate" else ():
             if found := outcome(axiom, measure):
                 against = counterexamples()[axiom.name].get(measure)
-                yield axiom.name, measure, found, in_words(axiom, against) if against else ""
+                rows.append((axiom.name, measure, found, in_words(axiom, against) if against else ""))
+    return Table(columns, rows, title="Axioms")
 
 
 def in_words(axiom: Axiom, against: Counterexample) -> str:
@@ -133,15 +125,10 @@ def in_words(axiom: Axiom, against: Counterexample) -> str:
 
 def pages() -> dict[str, str]:
     """Name of the file -> its text: the axioms of all and a list of the cards, then a page a measure."""
-    return {"README.md": start_page()} | {f"{each.name}.md": card_page(each) for each in cards()}
-
-
-def start_page() -> str:
-    """The page that the others are found from."""
     axioms = overview()
     listed = [f"- [{each.name}]({each.name}.md): {each.title}" for each in cards()]
     lines = [HEAD, *listed, "", "## Axioms", "", to_markdown(axioms), *(f"- {note}" for note in axioms.notes), ""]
-    return "\n".join(lines)
+    return {"README.md": "\n".join(lines)} | {f"{each.name}.md": card_page(each) for each in cards()}
 
 
 def card_page(of: Card) -> str:

@@ -60,26 +60,25 @@ def measures_of(part: str) -> list[str]:
 
 
 def searched(part: str, systems: Sequence[str], kinds: Sequence[str] = SENT) -> Searched:
-    """The runs of the systems with the instruction and with what stands in its place.
+    """The runs of the systems with the instruction and with what stands in its place; none with a placebo where there are no
+    neutral sentences in the script of an instruction.
 
     systems  of the registry; BM25 and MiniLM together are fused, too (reciprocal ranks)
     kinds    of `SENT`
     """
-    return {sent: _searched(part, systems, sent) for sent in kinds}
-
-
-def _searched(part: str, systems: Sequence[str], sent: str) -> dict[str, Run]:
-    """The runs of the systems; none where there are no neutral sentences in the script of an instruction."""
-    wanted = [name for name in systems if sent == SENT[0] or name != FOLLOWER]
-    try:
-        runs = {name: run_by(search_job(part, system=name, instruction=sent)) for name in wanted}
-    except ToolkitError as error:
-        if sent != PLACEBO:
-            raise
-        say(f"note: {part}: {error.message}")
-        return {}
-    fused = {f"{'+'.join(FUSED)}.rrf": fuse([runs[name] for name in FUSED])} if set(FUSED) <= set(runs) else {}
-    return runs | fused
+    found: dict[str, Mapping[str, Run]] = {}
+    for sent in kinds:
+        wanted = [name for name in systems if sent == SENT[0] or name != FOLLOWER]
+        try:
+            runs = {name: run_by(search_job(part, system=name, instruction=sent)) for name in wanted}
+        except ToolkitError as error:
+            if sent != PLACEBO:
+                raise
+            say(f"note: {part}: {error.message}")
+            runs = {}
+        fused = {f"{'+'.join(FUSED)}.rrf": fuse([runs[name] for name in FUSED])} if set(FUSED) <= set(runs) else {}
+        found[sent] = runs | fused
+    return found
 
 
 @functools.cache

@@ -22,8 +22,7 @@ from toolkit.metrics.inference import TOLERANCE, Cores, estimate
 PARTS = 200  # that are drawn of each size
 SHARES = (0.25, 0.5, 1.0)  # of the core queries that there are
 FEWEST = 4  # core queries of a group, so that a part and what is left out have two at least
-_NUMBERS = ("core queries", "agree", "significant", "pairs")
-COLUMNS = (Column("measure", label=True), Column("mode"), *map(Column, _NUMBERS))
+COLUMNS = (Column("measure", label=True), *map(Column, ("mode", "core queries", "agree", "significant", "pairs")))
 NOTES = (
     f"agree: over {PARTS} parts of so many core queries and all pairs of runs, how often the better run is better on the core "
     "queries left out, too; 0.5 is chance",

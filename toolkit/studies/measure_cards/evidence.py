@@ -9,7 +9,8 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.scores import OVERALL
-from toolkit.core.tables.aligned_table import Column, Number, Table, labels
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.table_forms import records
 from toolkit.datasets import find
 from toolkit.evaluation.analyses.measures import agreement_of
 from toolkit.evaluation.analyses.power import power, registered_runs
@@ -65,11 +66,8 @@ def _baselines(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, A
 
 
 def _references(benchmark: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
-    table = reference_scores([benchmark], wanted)
-    for row in table.rows:
-        cells = dict(zip((column.name for column in table.columns), row, strict=True))
-        numbers = {name: cells[name].value for name in REFERENCES if cells[name] is not None}
-        yield {"measure": cells["measure"], "mode": cells["mode"], **numbers}
+    for row in records(reference_scores([benchmark], wanted)):
+        yield {name: value for name, value in row.items() if name != "benchmark" and value is not None}
 
 
 def _detectable(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -99,14 +97,42 @@ def _sensitivity(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str,
 
 def evidence_tables(name: str) -> list[Table]:
     """What is recorded of a measure, over all benchmarks: those tables that have rows."""
-    tables = (
-        _reference_table(name),
-        control_table(name),
-        _decision_table(name),
-        _agreement_table(name),
-        _sensitivity_table(name),
+    place = (Column("measure", label=True), Column("mode"))
+    references = _table(
+        "What reference rankings score",
+        (*place, *map(Column, REFERENCES)),
+        [(part, row["measure"], row["mode"], *numbers(row)) for part, row in _rows(name, "references")],
+        NOTES,
     )
-    return [table for table in tables if table.rows]
+    decided = _table(
+        "Decisions between two runs, by core queries",
+        DECISION_COLUMNS,
+        [(part, *Decided(**row).cells) for part, row in _rows(name, "discrimination")],
+        DECISION_NOTES,
+    )
+    agreeing = _table(
+        "Agreement with other measures, on runs",
+        (place[0], Column("other", label=True), Column("tau"), Column("runs")),
+        [
+            (part, row["first"], row["second"], Number(row["tau"], decimals=2), row["systems"])
+            for part, row in _rows(name, "agreement", "first")
+        ],
+        ["tau: Kendall's tau-b between the orders of the registered runs, on FollowTable of the systems under controls"],
+    )
+    sensitive = _table(
+        "Sensitivity to digits, ties and depth",
+        (*place, *map(Column, ("change", "changed", "difference"))),
+        [
+            (part, row["measure"], row["mode"], row["change"], Number(row["changed"], share=True), Number(row["difference"]))
+            for part, row in _rows(name, "sensitivity")
+        ],
+        ["changed: the share of queries whose value changes, over these runs; difference: the largest of a run's value"],
+    )
+    return [table for table in (references, control_table(name), decided, agreeing, sensitive) if table.rows]
+
+
+def _table(title: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], notes: Sequence[str]) -> Table:
+    return Table((Column("benchmark", label=True), *columns), rows, notes, title)
 
 
 def _rows(name: str, what: str, key: str = "measure") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -115,35 +141,3 @@ def _rows(name: str, what: str, key: str = "measure") -> Iterator[tuple[str, Map
         for row in evidence(benchmark)[what]:
             if registry.measure(row[key].partition(" ")[0]).name == name:
                 yield benchmark, row
-
-
-def _reference_table(name: str) -> Table:
-    rows = [(benchmark, row["measure"], row["mode"], *numbers(row)) for benchmark, row in _rows(name, "references")]
-    columns = (*labels("benchmark", "measure"), Column("mode"), *map(Column, REFERENCES))
-    return Table(columns, rows, NOTES, title="What reference rankings score")
-
-
-def _decision_table(name: str) -> Table:
-    rows = [(benchmark, *Decided(**row).cells) for benchmark, row in _rows(name, "discrimination")]
-    columns = (*labels("benchmark"), *DECISION_COLUMNS)
-    return Table(columns, rows, DECISION_NOTES, title="Decisions between two runs, by core queries")
-
-
-def _agreement_table(name: str) -> Table:
-    rows = [
-        (benchmark, row["first"], row["second"], Number(row["tau"], decimals=2), row["systems"])
-        for benchmark, row in _rows(name, "agreement", "first")
-    ]
-    notes = ["tau: Kendall's tau-b between the orders of the registered runs, on FollowTable of the systems under controls"]
-    columns = (*labels("benchmark", "measure", "other"), Column("tau"), Column("runs"))
-    return Table(columns, rows, notes, title="Agreement with other measures, on runs")
-
-
-def _sensitivity_table(name: str) -> Table:
-    rows = [
-        (benchmark, row["measure"], row["mode"], row["change"], Number(row["changed"], share=True), Number(row["difference"]))
-        for benchmark, row in _rows(name, "sensitivity")
-    ]
-    notes = ["changed: the share of queries whose value changes, over these runs; difference: the largest of a run's value"]
-    columns = (*labels("benchmark", "measure"), *map(Column, ("mode", "change", "changed", "difference")))
-    return Table(columns, rows, notes, title="Sensitivity to digits, ties and depth")

@@ -27,16 +27,13 @@ NOTES = (
 
 def with_modes() -> list[str]:
     """The benchmarks that are on this machine whole and have a base and an instructed mode."""
-    return [name for name in registry.benchmarks() if has_modes(name) and _is_here(name)]
+    whole = (name for name, spec in registry.benchmarks().items() if len(present_groups(load(name))) == len(spec.groups))
+    return list(filter(has_modes, whole))
 
 
 def has_modes(name: str) -> bool:
     """Whether a benchmark has a base and an instructed mode."""
     return {BASE, INSTRUCTED} <= set(registry.benchmark(name).modes.values())
-
-
-def _is_here(name: str) -> bool:
-    return len(present_groups(load(name))) == len(registry.benchmark(name).groups)
 
 
 def reference_scores(names: Sequence[str] = (), measures: Sequence[str] | None = None) -> Table:

@@ -11,7 +11,7 @@ from toolkit.core.system.files import open_output, write_text
 from toolkit.core.system.python_names import importing
 from toolkit.datasets import Selection, load
 from toolkit.evaluation import evaluate
-from toolkit.files.provenance import read_record, record_path, write_record
+from toolkit.files.provenance import read_record, record_path, steps_of, write_record
 from toolkit.files.runs.runs import form_of, parse_run
 from toolkit.files.texts.documents import ContentDigest
 from toolkit.jobs import RunJob, search_job
@@ -146,12 +146,6 @@ def check_again(job: RunJob, record: Mapping[str, Any], path: Path) -> None:
         )
 
 
-def is_deterministic(record: Mapping[str, Any]) -> bool:
-    """Whether every machine makes the same bytes."""
-    method = record["method"]
-    return all(step["method"] in DETERMINISTIC for step in [*method["retrieval"], *method.get("reranking", ())])
-
-
 def _name(method: Mapping[str, Any]) -> str:
     """As ids have it: `bm25`, `bm25.infosearch`, `bm25+all-minilm-l6-v2.rrf`, `bm25.placebo`, `bm25.rerank-NAME`."""
     names = [".".join(filter(None, [step["name"], step.get("recipe")])) for step in method["retrieval"]]
@@ -219,6 +213,7 @@ def _registered(
     note = "; written for this project, not comparable with published scores" if is_mini else ""
     fields = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
     digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": record["tag"]}
+    deterministic = all(step["method"] in DETERMINISTIC for step in steps_of(record, "retrieval", "reranking"))
     return RegressionSpec(
         name=name,
         description=f"{system['name']} on {'-'.join([selection.name, *modes])}{note}",
@@ -228,7 +223,7 @@ def _registered(
         measures=measures,
         index=index,
         indexes=tuple({index["name"]: _index_facts(index) for index in record["data"]["indexes"]}.values()),
-        run={**digest, "deterministic": is_deterministic(record), **fields},
+        run={**digest, "deterministic": deterministic, **fields},
         expected=nested(scores.rows),
         registered=__version__,
     )

@@ -198,15 +198,8 @@ def _commands(spec: RegressionSpec) -> str:
     lines = [search, *([check] if spec.run["deterministic"] else []), evaluate]
     fetched = packaged_systems(spec)
     lines = [*(f"tandem systems fetch {name}" for name in fetched), *lines]
-    return "\n".join(
-        [
-            "```sh" if fetched else "```bash",
-            *lines,
-            "```",
-            "",
-            f"`tandem regress run {spec.name}` does the same and compares every number.",
-        ]
-    )
+    same = f"`tandem regress run {spec.name}` does the same and compares every number."
+    return "\n".join(["```sh" if fetched else "```bash", *lines, "```", "", same])
 
 
 def _facts(spec: RegressionSpec) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from toolkit import registry
 from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.runs import Run
-from toolkit.core.scores import Scores
+from toolkit.core.scores import Score, Scores
 from toolkit.core.specs import RegressionSpec
 from toolkit.core.system.files import REPLAY, home, temporary_folder
 from toolkit.core.system.python_names import importing
@@ -155,11 +155,9 @@ def _missing(name: str) -> Check | None:
 
 def _moved(spec: RegressionSpec) -> Check | None:
     """Which folder of the user's is not there any more: of the benchmark, or of the index."""
-    named = [
-        ("the benchmark", spec.benchmark.get("folder", "")),
-        ("the index", spec.index if os.path.isabs(spec.index) else ""),
-    ]
-    gone = [(what, folder) for what, folder in named if folder and not Path(folder).is_dir()]
+    index = spec.index if os.path.isabs(spec.index) else ""
+    named = {"the benchmark": spec.benchmark.get("folder", ""), "the index": index}
+    gone = [(what, folder) for what, folder in named.items() if folder and not Path(folder).is_dir()]
     return Check(*gone[0], "no such folder", MISSING) if gone else None
 
 
@@ -210,23 +208,17 @@ def _run(spec: RegressionSpec, output: Path) -> list[Check]:
 
 def _numbers(spec: RegressionSpec, scores: Scores) -> list[Check]:
     """Every registered number beside the one found; published ones are shown beside theirs and have no outcome."""
-    got = {(row.group, row.measure, row.mode): row.value for row in scores.rows}
-    deterministic = spec.run.get("deterministic", False)
-    checks = [
-        near(
-            f"{row.group} {row.measure} {row.mode}",
-            row.value,
-            got.get((row.group, row.measure, row.mode)),
-            tolerance=spec.tolerance,
-            deterministic=deterministic,
-        )
-        for row in flat(spec.expected)
-    ]
-    for row in flat(published_numbers(spec)):
-        value = got.get((row.group, row.measure, row.mode))
-        found = "no value" if value is None else f"{value:.4f}"
-        checks.append(Check(f"published {row.group} {row.measure} {row.mode}", f"{row.value:.4f}", found, ""))
+    got, how = _by_place(scores.rows), {"tolerance": spec.tolerance, "deterministic": spec.run.get("deterministic", False)}
+    expected, printed = _by_place(flat(spec.expected)), _by_place(flat(published_numbers(spec)))
+    checks = [near(" ".join(place), value, got.get(place), **how) for place, value in expected.items()]
+    for place, value in printed.items():
+        found = f"{got[place]:.4f}" if place in got else "no value"
+        checks.append(Check(f"published {' '.join(place)}", f"{value:.4f}", found, ""))
     return checks
+
+
+def _by_place(rows: Iterable[Score]) -> dict[tuple[str, str, str], float]:
+    return {(row.group, row.measure, row.mode): row.value for row in rows}
 
 
 def same(what: str, expected: object, got: object) -> Check:

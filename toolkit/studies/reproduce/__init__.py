@@ -23,17 +23,9 @@ from toolkit.engine import Executor, LocalExecutor
 from toolkit.jobs.file_job import opened
 from toolkit.models.llm.prompts import check_prompts_folder
 from toolkit.registry.published.claims import Claim
+from toolkit.registry.published.tables_as_text import lay_out_claims
 from toolkit.studies.planned_rows import Failure, is_sound, make_row, recorded
-from toolkit.studies.reproduce.compared_cells import (
-    Compared,
-    claims_csv,
-    claims_of,
-    claims_table,
-    compared,
-    lay_out,
-    prompts_table,
-    to_csv,
-)
+from toolkit.studies.reproduce.compared_cells import Compared, claims_csv, claims_of, compared, lay_out, prompts_table, to_csv
 from toolkit.studies.reproduce.row_files import RowFiles
 from toolkit.studies.reproduce.row_prompts import as_recorded
 from toolkit.studies.reproduce.table_rows import AGREEMENT, Row, Tables, needed, tables_of
@@ -59,7 +51,8 @@ class Outcome(ShownResult):
 
     def tables(self) -> list[Table]:
         """As `tandem reproduce` prints it."""
-        made = [*lay_out(self.cells), prompts_table(self.cells), claims_table(self.claims)]
+        claims = replace(lay_out_claims(self.claims), title="claims")
+        made = (lay_out(self.cells), prompts_table(self.cells), claims)
         return [table for table in made if table.rows]
 
 
@@ -151,7 +144,7 @@ class Reproduction:
 
         runs = self.files.scored(row)
         if row.part.scores == AGREEMENT:
-            self.files.write_labelled(row.part)
+            self.files.write_labelled(row)
         labels = self.files.labels(row, runs)
         if labels and executor:
             failures: list[Failure] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolkit.core.scores import Score
 from toolkit.core.tables import tabular
@@ -20,23 +20,6 @@ STATES = ("agrees", "near", "differs", "other prompt", "not printed", "not run")
 AGREES, NEAR, DIFFERS, OTHER_PROMPT, NOT_PRINTED, NOT_RUN = STATES
 NOT_ASKED = "not asked for"  # of a row that is not among the chosen systems
 SAID = {True: "yes", False: "no", None: "-"}
-HEADS = (
-    "table",
-    "part",
-    "system",
-    "as printed",
-    "group",
-    "mode",
-    "measure",
-    "published",
-    "ours",
-    "difference",
-    "state",
-    "prompt",
-    "best",
-    "p against the best",
-    "known",
-)
 
 
 class Compared(NamedTuple):
@@ -159,17 +142,8 @@ def mean_difference(cells: Iterable[Compared]) -> float | None:
     return sum(off) / len(off) if off else None
 
 
-def by_row(cells: Sequence[Compared]) -> list[tuple[Row, list[Compared]]]:
-    """The cells of each row that was to be made."""
-    found: dict[str, tuple[Row, list[Compared]]] = {}
-    for each in cells:
-        if each.row and each.why != NOT_ASKED:
-            found.setdefault(each.row.name, (each.row, []))[1].append(each)
-    return list(found.values())
-
-
-def lay_out(cells: Sequence[Compared]) -> list[Table]:
-    """A row a system: how many of its numbers agree, and how far off they are on average."""
+def lay_out(cells: Sequence[Compared]) -> Table:
+    """A row for each row that was to be made: how many of its numbers agree, and how far off they are on average."""
     columns = (
         Column("part", label=True),
         Column("system", label=True),
@@ -177,14 +151,17 @@ def lay_out(cells: Sequence[Compared]) -> list[Table]:
         Column("mean difference"),
         Column("known", prose=True),
     )
+    made: dict[tuple[str, str], list[Compared]] = {}
+    for each in cells:
+        if each.row and each.why != NOT_ASKED:
+            made.setdefault((each.row.part.name, each.row.system.name), []).append(each)
     rows = []
-    for row, own in by_row(cells):
+    for names, own in made.items():
         mean = mean_difference(own)
         counts = [sum(each.state == state for each in own) for state in STATES]
         known = "; ".join(dict.fromkeys(each.known for each in own if each.known))
-        shown = None if mean is None else Number(mean, share=True, signed=True)
-        rows.append((row.part.name, row.system.name, *counts, shown, known))
-    return [Table(columns, rows)]
+        rows.append((*names, *counts, None if mean is None else Number(mean, share=True, signed=True), known))
+    return Table(columns, rows)
 
 
 def by_prompt(cells: Sequence[Compared]) -> dict[str, dict[str, int]]:
@@ -226,12 +203,6 @@ def _first_numbers(cells: Iterable[Compared]) -> list[Cell]:
     return list(ours.values())
 
 
-def claims_table(claims: Sequence[tuple[Claim, bool | None]]) -> Table:
-    """What the paper claims, and whether it holds over our numbers."""
-    columns = (Column("holds", label=True), Column("section"), Column("claim", prose=True))
-    return Table(columns, [(SAID[holds], claim.section, claim.claim) for claim, holds in claims], title="claims")
-
-
 def claims_csv(claims: Sequence[tuple[Claim, bool | None]]) -> str:
     """A line a claim."""
     heads = ("id", "section", "claim", "holds", "holds over the paper's tables", "note")
@@ -241,12 +212,22 @@ def claims_csv(claims: Sequence[tuple[Claim, bool | None]]) -> str:
 
 def to_csv(cells: Sequence[Compared]) -> str:
     """A line a cell, but for those of systems that nobody asked for."""
-    return tabular.to_csv(HEADS, [dict(zip(HEADS, _line(each), strict=True)) for each in cells if each.why != NOT_ASKED])
+    records = [_record(each) for each in cells if each.why != NOT_ASKED]
+    return tabular.to_csv(list(records[0]), records)
 
 
-def _line(each: Compared) -> tuple:
-    cell = each.cell
-    printed = f"{cell.system} ({cell.kind})" if cell.kind else cell.system
-    part, system = (each.row.part.name, each.row.system.name) if each.row else ("", "")
-    where = (cell.table, part, system, printed, cell.group, cell.mode, cell.measure)
-    return (*where, cell.printed, each.shown, each.difference, each.state, each.prompt, *each.tested[:2], each.known)
+def _record(each: Compared) -> dict[str, Any]:
+    cell, row = each.cell, each.row
+    return {
+        "table": cell.table,
+        "part": row.part.name if row else "",
+        "system": row.system.name if row else "",
+        "as printed": f"{cell.system} ({cell.kind})" if cell.kind else cell.system,
+        **{name: getattr(cell, name) for name in ("group", "mode", "measure")},
+        "published": cell.printed,
+        "ours": each.shown,
+        **{name: getattr(each, name) for name in ("difference", "state", "prompt")},
+        "best": each.tested.best,
+        "p against the best": each.tested.p,
+        "known": each.known,
+    }

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from toolkit.core.scores import shown_measure
 from toolkit.datasets import find, load
-from toolkit.files.provenance import part, read_record
-from toolkit.registry.published.paper_tables import SCALES, Cell
+from toolkit.files.provenance import part, read_record, steps_of
+from toolkit.registry.published.paper_tables import SCALES
 from toolkit.reporting import pages
 from toolkit.studies.planned_rows import tandem_version
 from toolkit.studies.reproduce.compared_cells import (
@@ -23,14 +23,13 @@ from toolkit.studies.reproduce.compared_cells import (
     NOT_RUN,
     OTHER_PROMPT,
     SAID,
-    STATES,
     Compared,
     by_prompt,
     cell_key,
     decimals,
     mean_difference,
 )
-from toolkit.studies.reproduce.dry_run import unmade_places
+from toolkit.studies.reproduce.dry_run import duration, unmade_places
 from toolkit.studies.reproduce.row_prompts import OTHER, WHOSE
 from toolkit.studies.reproduce.row_scores import commands
 from toolkit.studies.reproduce.table_rows import change_of
@@ -40,28 +39,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 SIGNS = {AGREES: "=", NEAR: "≈", DIFFERS: "≠", OTHER_PROMPT: "≟", NOT_PRINTED: "·", NOT_RUN: "–"}
-LEVELS = ("group", "mode", "measure")  # of a table's columns
 PROMPTS = {name: "a file or examples of the user's" if name == OTHER else name for name in WHOSE}
 FILLED = 0.5  # a table less full than this has its modes down, not across
-
-
-class CellPosition(NamedTuple):
-    """The row and the column of a cell, each as the paper heads them."""
-
-    corpus: str
-    kind: str
-    system: str
-    mode: str
-    ours: str
-    column: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Head:
-    """A head over some columns."""
-
-    name: str
-    width: int
 
 
 def render(reproduction: Reproduction, outcome: Outcome) -> str:
@@ -75,14 +54,16 @@ def render(reproduction: Reproduction, outcome: Outcome) -> str:
     body = pages.template(FOLDER, "comparison_page.html").render(
         paper=paper,
         source=load(find(paper, at_hand=False).benchmark).spec.source,
-        meanings=_meanings(reproduction.tables.tolerance),
-        states=_states(outcome.cells),
+        room=100 * reproduction.tables.tolerance,
+        states=Counter(each.state for each in outcome.cells),
+        signs=SIGNS,
         overall=_points(mean_difference(outcome.cells)),
         tables=[_table(name, cells) for name, cells in tables.items()],
-        claims=_claims(outcome),
-        records=_records(reproduction),
+        claims=[(claim, SAID[claim.holds], SAID[holds]) for claim, holds in outcome.claims],
+        records=list(_records(reproduction)),
+        duration=duration,
         commands=_commands(reproduction),
-        failures=[(failure.what, failure.error.message, failure.error.hint) for failure in outcome.failures],
+        failures=outcome.failures,
         unmade=unmade_places(reproduction.tables),
     )
     return pages.page(
@@ -93,33 +74,14 @@ def render(reproduction: Reproduction, outcome: Outcome) -> str:
     )
 
 
-def _meanings(tolerance: float) -> dict[str, str]:
-    return {
-        AGREES: "to the printed digits",
-        NEAR: f"within {100 * tolerance:g} points (of a count or rank: {100 * tolerance:g} % of it)",
-        DIFFERS: "further than that",
-        OTHER_PROMPT: "from a model that was trained on a prompt, and was sent neither the prompt that the paper prints nor "
-        "the one it was trained on: no verdict",
-        NOT_PRINTED: "of a figure that prints no number",
-        NOT_RUN: "there is no number of ours; a note says why",
-    }
-
-
-def _states(cells: Sequence[Compared]) -> list[dict[str, Any]]:
-    counts = {state: sum(each.state == state for each in cells) for state in STATES}
-    return [
-        {"name": state, "sign": SIGNS[state], "count": count, "share": count / len(cells)} for state, count in counts.items()
-    ]
-
-
 def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
     """A table as the paper has it: its rows of systems, ours in their cells; below and beside it the mean differences."""
     places = _places(cells)
-    columns = list(dict.fromkeys(place.column for place in places))
+    columns = list(dict.fromkeys(column for _, column in places))
     notes: dict[str, int] = {}
     lines: dict[tuple[str, ...], dict[tuple[str, ...], Compared]] = {}
-    for place, each in zip(places, cells, strict=True):
-        lines.setdefault(tuple(place[:5]), {})[place.column] = each
+    for (row, column), each in zip(places, cells, strict=True):
+        lines.setdefault(row, {})[column] = each
     rows = [_row(key, found, columns, notes) for key, found in lines.items()]
     below = [_points(mean_difference(found[column] for found in lines.values() if column in found)) for column in columns]
     return {
@@ -129,47 +91,40 @@ def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
         "blocks": [(heading, list(below)) for heading, below in groupby(rows, itemgetter("block"))],
         "below": below,
         "overall": _points(mean_difference(cells)),
-        "states": _states(cells),
+        "states": Counter(each.state for each in cells),
         "prompts": [
             f"{PROMPTS[name]} {count:,}" for counts in by_prompt(cells).values() for name, count in counts.items() if count
         ],
         "notes": list(notes),
         "scales": _scales(cells),
         "tested": any(each.tested.best for each in cells),
-        "width": len(columns) + 2,
     }
 
 
-def _places(cells: Sequence[Compared]) -> list[CellPosition]:
-    """Where each cell stands: corpora down and data sets across, modes across unless these leave most of the table empty."""
+def _places(cells: Sequence[Compared]) -> list[tuple[tuple[str, str, str], tuple[str, ...]]]:
+    """The row (its block, the system as printed, ours) and the column of each cell: corpora down and data sets across, modes
+    across unless these leave most of the table empty."""
     printed = [each.cell for each in cells]
-    has_corpora = all("/" in cell.group for cell in printed) and len({_corpus(cell) for cell in printed}) > 1
-    rows = {(_corpus(cell), cell.system, cell.kind) for cell in printed}
-    across = {(cell.group.partition("/")[0] if has_corpora else cell.group, cell.mode, cell.measure) for cell in printed}
-    is_sparse = len({cell_key(cell) for cell in printed}) < FILLED * len(
-        rows if has_corpora else {row[1:] for row in rows}
-    ) * len(across)
+    splits = [cell.group.partition("/") for cell in printed]
+    has_corpora = all(slash for _, slash, _ in splits) and len({corpus for *_, corpus in splits}) > 1
+    corpora = [corpus if has_corpora else "" for *_, corpus in splits]
+    groups = [group if has_corpora else cell.group for cell, (group, *_) in zip(printed, splits, strict=True)]
+    levels = [(group, cell.mode, cell.measure) for cell, group in zip(printed, groups, strict=True)]
+    rows = {(corpus, cell.system, cell.kind) for cell, corpus in zip(printed, corpora, strict=True)}
+    is_sparse = len(set(map(cell_key, printed))) < FILLED * len(rows) * len(set(levels))
     modes_down = is_sparse and len({cell.mode for cell in printed}) > 1
-    values = {
-        "group": lambda cell: cell.group.partition("/")[0] if has_corpora else cell.group,
-        "mode": lambda cell: "" if modes_down else cell.mode,
-        "measure": lambda cell: cell.measure,
-    }
-    varying = [level for level in LEVELS if len({values[level](cell) for cell in printed}) > 1] or ["measure"]
-    columns = list(dict.fromkeys(tuple(values[level](cell) for level in varying) for cell in printed))
-    order = sorted(range(len(varying)), key=lambda level: _changes(column[level] for column in columns))
-    systems = _systems(cells)
-    return [
-        CellPosition(
-            _corpus(each.cell) if has_corpora else "",
-            each.cell.kind,
-            each.cell.system,
-            each.cell.mode if modes_down else "",
-            each.row.system.name if each.row else systems.get((each.cell.system, each.cell.kind, each.cell.mode), ""),
-            tuple(values[varying[level]](each.cell) for level in order),
-        )
-        for each in cells
-    ]
+    levels = [(group, "" if modes_down else mode, measure) for group, mode, measure in levels]
+    varying = [level for level in range(3) if len({column[level] for column in levels}) > 1] or [2]
+    columns = list(dict.fromkeys(levels))
+    # what changes least from one column to the next stands on top
+    varying.sort(key=lambda level: sum(before[level] != after[level] for before, after in pairwise(columns)))
+    systems, places = _systems(cells), []
+    for each, corpus, column in zip(cells, corpora, levels, strict=True):
+        cell, mode = each.cell, f"({each.cell.mode})" if modes_down and each.cell.mode else ""
+        ours = each.row.system.name if each.row else systems.get((cell.system, cell.kind, cell.mode), "")
+        row = (f"{corpus} {cell.kind}".strip(), f"{cell.system} {mode}".strip(), ours)
+        places.append((row, tuple(column[level] for level in varying)))
+    return places
 
 
 def _systems(cells: Iterable[Compared]) -> dict[tuple[str, str, str], str]:
@@ -182,19 +137,10 @@ def _systems(cells: Iterable[Compared]) -> dict[tuple[str, str, str], str]:
     return {key: next(iter(names)) for key, names in named.items() if len(names) == 1}
 
 
-def _corpus(cell: Cell) -> str:
-    return cell.group.partition("/")[2]
-
-
-def _changes(values: Iterable[str]) -> int:
-    """How often a value follows another one: what changes least stands on top."""
-    return sum(before != after for before, after in pairwise(values))
-
-
-def _heads(columns: Sequence[tuple[str, ...]]) -> list[list[Head]]:
-    """The lines of heads: what is equal beside each other, below the same, has one."""
+def _heads(columns: Sequence[tuple[str, ...]]) -> list[list[tuple[str, int]]]:
+    """The lines of heads, each with its width: what is equal beside each other, below the same, has one."""
     beginnings = ([column[: level + 1] for column in columns] for level in range(len(columns[0])))
-    return [[Head(_head(key[-1]), len(list(same))) for key, same in groupby(line)] for line in beginnings]
+    return [[(_head(key[-1]), len(list(same))) for key, same in groupby(line)] for line in beginnings]
 
 
 def _head(name: str) -> str:
@@ -206,16 +152,12 @@ def _row(
     key: tuple[str, ...], found: Mapping[tuple[str, ...], Compared], columns: Sequence[tuple[str, ...]], notes: dict[str, int]
 ) -> dict[str, Any]:
     """A line of the table. What is known of all of its cells is noted once, at its name."""
-    corpus, kind, system, mode, ours = key
-    known = [set(_known(each)) for each in found.values()]
-    common = set.intersection(*known)
-    own = [text for text in dict.fromkeys(text for each in found.values() for text in _known(each)) if text in common]
+    first, *others = map(_known, found.values())
+    common = [text for text in dict.fromkeys(first) if all(text in known for known in others)]
     return {
-        "block": " ".join(filter(None, (corpus, kind))),
-        "name": " ".join(filter(None, (system, f"({mode})" if mode else ""))),
-        "ours": ours,
-        "marks": [_number(text, notes) for text in own],
-        "cells": [_cell(found[column], own, notes, column) if column in found else None for column in columns],
+        **dict(zip(("block", "name", "ours"), key, strict=True)),
+        "marks": _numbers(common, notes),
+        "cells": [_cell(found[column], common, notes, column) if column in found else None for column in columns],
         "mean": _points(mean_difference(found.values())),
     }
 
@@ -226,23 +168,17 @@ def _known(each: Compared) -> list[str]:
     return list(filter(None, [f"Not run: {each.why}" if each.why else "", *remarks, *each.cell.inconsistent]))
 
 
-def _number(note: str, notes: dict[str, int]) -> int:
-    return notes.setdefault(note, len(notes) + 1)
+def _numbers(known: Iterable[str], notes: dict[str, int]) -> list[int]:
+    return [notes.setdefault(text, len(notes) + 1) for text in known]
 
 
 def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: tuple[str, ...]) -> dict[str, Any]:
     cell = each.cell
-    own = [text for text in _known(each) if text not in common]
     off = "" if each.difference is None else f"{each.difference * SCALES[cell.scale]:+.{decimals(cell)}f}"
     return {
-        "state": each.state,
-        "sign": SIGNS[each.state],
-        "ours": each.shown,
-        "best": each.tested.first,
-        "similar": each.tested.is_similar,
-        "printed": cell.printed,
+        "of": each,
         "off": off,
-        "marks": [_number(text, notes) for text in own],
+        "marks": _numbers((text for text in _known(each) if text not in common), notes),
         "about": {
             "head": f"{cell.system}{f' ({cell.kind})' if cell.kind else ''}: {', '.join(filter(None, map(_head, column)))}",
             "full": "" if each.value is None else f"{each.value * SCALES[cell.scale]:.6g}",
@@ -281,39 +217,21 @@ def _scales(cells: Sequence[Compared]) -> str:
     return "; ".join(f"{', '.join(measures)}: {scale}" for scale, measures in scales.items())
 
 
-def _claims(outcome: Outcome) -> list[dict[str, str]]:
-    return [
-        {"section": claim.section, "claim": claim.claim, "paper": SAID[claim.holds], "ours": SAID[holds], "note": claim.note}
-        for claim, holds in outcome.claims
-    ]
-
-
-def _records(reproduction: Reproduction) -> dict[str, Any]:
-    """Every file that is there, once, with what its record says of it, and what all of them took."""
+def _records(reproduction: Reproduction) -> Iterator[dict[str, Any]]:
+    """Every file that is there, once, with what its record says of it."""
     files, tables = reproduction.files, reproduction.tables
     planned = {each.path: each.kind for row in (*tables.rows, *tables.others) for each in files.planned(row)}
-    records = {path: read_record(path) for path in planned if path.is_file()}
-    rows = [
-        {"name": str(path.relative_to(files.output)), **_recorded(record, planned[path])}
-        for path, record in records.items()
-        if record is not None
-    ]
-    seconds = [row["seconds"] for row in rows if row["seconds"] is not None]
-    return {
-        "rows": [{**row, "seconds": "" if row["seconds"] is None else _duration(row["seconds"])} for row in rows],
-        "seconds": _duration(sum(seconds)) if seconds else "",
-        "requests": sum(row["requests"] for row in rows),
-        "tokens": sum(row["tokens"] for row in rows),
-    }
+    for path, kind in planned.items():
+        if path.is_file() and (record := read_record(path)) is not None:
+            yield {"name": str(path.relative_to(files.output)), **_recorded(record, kind)}
 
 
 def _recorded(record: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Digest, length, version and seconds of a file; the requests that its last step sent to a server or a language model, and
     tokens as the server counted them: steps before it have files of their own."""
     about, seconds = part(record, "data", kind), part(record, "implementation", "executable").get("wall time")
-    lists = [steps for steps in part(record, "method").values() if isinstance(steps, list)]
-    last = next((step for steps in reversed(lists) for step in reversed(steps) if isinstance(step, Mapping)), {})
-    usage = {name.replace(" ", "_"): count for name, count in part(last, "usage").items() if isinstance(count, int)}
+    steps = steps_of(record) or [{}]
+    usage = {name.replace(" ", "_"): count for name, count in part(steps[-1], "usage").items() if isinstance(count, int)}
     return {
         "sha256": str(about.get("sha256", "")),
         "lines": int(about.get("lines", about.get("queries", 0))),
@@ -324,18 +242,7 @@ def _recorded(record: Mapping[str, Any], kind: str) -> dict[str, Any]:
     }
 
 
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours:,} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
-
-
-def _commands(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
+def _commands(reproduction: Reproduction) -> Iterator[tuple[str, list[str]]]:
     """What makes each row by hand, part by part."""
-    by_part: dict[str, dict[str, None]] = {}
-    for row in reproduction.tables.rows:
-        lines = dict.fromkeys(commands(reproduction.files, row))
-        by_part.setdefault(row.part.name, {}).update(lines)
-    return [(name, list(lines)) for name, lines in by_part.items()]
+    for name, rows in groupby(reproduction.tables.rows, lambda row: row.part.name):
+        yield name, list(dict.fromkeys(line for row in rows for line in commands(reproduction.files, row)))

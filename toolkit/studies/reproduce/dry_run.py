@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,7 +123,7 @@ def _line(reproduction: Reproduction, row: Row, done: bool, wrong: str) -> tuple
         "; ".join(f"{step.inputs:,} {step.what}" for step in steps) or "-",
         Number(fetched or math.nan, text=shown(fetched) if fetched else "-"),
         Number(memory or math.nan, text=shown(memory) if memory else "-"),
-        Number(seconds or math.nan, text=_duration(seconds)),
+        Number(seconds or math.nan, text=duration(seconds)),
         Number(requests or math.nan, text=f"{requests:,}" if requests else "-"),
         Number(tokens or math.nan, text=f"{tokens:,}" if tokens else "-"),
         row.recipe or ("model card's" if row.system.kind else "-"),
@@ -278,13 +279,15 @@ def speed() -> float:
     return found
 
 
-def _duration(seconds: float) -> str:
-    if math.isnan(seconds) or not seconds:
+def duration(seconds: float | None) -> str:
+    """`2 d 3 h`, `3 h 20 min`, `20 min 5 s`, `5.1 s`; a dash where it is 0 or not known."""
+    if not seconds or math.isnan(seconds):
         return "-"
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+    for (unit, length), (of_rest, part) in pairwise((("d", 86400), ("h", 3600), ("min", 60), ("s", 1))):
         if seconds >= length:
-            return f"{seconds / length:,.0f} {unit}"
-    return f"{seconds:.0f} s"
+            whole, rest = divmod(round(seconds), length)
+            return f"{whole:,} {unit} {rest // part} {of_rest}"
+    return f"{seconds:.1f} s"
 
 
 def _notes(reproduction: Reproduction) -> Iterator[str]:
@@ -297,8 +300,11 @@ def _notes(reproduction: Reproduction) -> Iterator[str]:
         size = f"{queries:,} queries" + (f", {documents:,} documents" if documents else "")
         where = benchmark.spec.source.get("data", benchmark.spec.source["url"])
         yield f"data: {name}, {size}, {where}: {present} of {len(selection.groups)} groups are on this machine"
-    names = (files.index_of(row) if _has_index(files, row) else "" for row in tables.rows)
-    for name in dict.fromkeys(filter(None, names)):
+    names: dict[str, None] = {}
+    for row in tables.rows:
+        with suppress(ToolkitError):  # it has to be named first
+            names |= {files.index_of(row): None} if row.part.has_runs else {}
+    for name in names:
         if name in registry.indexes() or name in registry.index_aliases():
             index = registry.index(name)
             here = "is on this machine" if index_folder(index).exists() else f"{shown(index.size)} to download"
@@ -333,10 +339,3 @@ def _named(tables: list[str]) -> str:
     """`table 9`, `tables 3, 4`, `text`."""
     names = ", ".join(sorted(tables, key=lambda name: (len(name), name)))
     return f"table{'s' * (len(tables) > 1)} {names}" if tables[0].isdigit() else names
-
-
-def _has_index(files: RowFiles, row: Row) -> bool:
-    try:
-        return bool(row.part.has_runs and files.index_of(row))
-    except ToolkitError:
-        return False

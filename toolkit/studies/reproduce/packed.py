@@ -51,16 +51,10 @@ def pack(folder: Path, paper: str, archive: Path) -> tuple[int, str]:
     manifest = manifest_of(folder, paper)
     text = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
     with atomic_path(archive) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
-        _add(packed, MANIFEST, text)
+        packed.writestr(zipfile.ZipInfo(MANIFEST, DATE), text, zipfile.ZIP_DEFLATED)
         for name in manifest["files"]:
-            _add(packed, name, (folder / name).read_bytes())
+            packed.writestr(zipfile.ZipInfo(name, DATE), (folder / name).read_bytes(), zipfile.ZIP_DEFLATED)
     return len(manifest["files"]), hashlib.sha256(text).hexdigest()
-
-
-def _add(packed: zipfile.ZipFile, name: str, data: bytes) -> None:
-    entry = zipfile.ZipInfo(name, DATE)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    packed.writestr(entry, data)
 
 
 def verify(place: Path) -> tuple[str, list[str]]:

@@ -28,7 +28,7 @@ from toolkit.retrieval.index.index_types import LUCENE
 from toolkit.retrieval.rerank.rerank_step import Rerank
 from toolkit.retrieval.steps import given_topics
 from toolkit.studies.planned_rows import PlannedRow, shell_command
-from toolkit.studies.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, STANCE, UNION, Part, Row, Tables, has_candidates
+from toolkit.studies.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, STANCE, UNION, Row, Tables, has_candidates
 
 if TYPE_CHECKING:
     from toolkit.jobs.file_job import Job, RunJob
@@ -69,7 +69,7 @@ class RowFiles:
     def scored(self, row: Row) -> list[Path]:
         """The runs that a row scores: its own, all that a union is of, or what people labelled."""
         if row.part.scores == AGREEMENT:
-            return [self.labelled_path(row.part)]
+            return [self.output / row.part.name / LABELLED]
         if row.part.scores != UNION:
             return [self.path(row)]
         return [self.path(each) for each in self.tables.rows if each.part.name == row.part.of]
@@ -216,8 +216,7 @@ class RowFiles:
             command=self.command("expand", "topics", **said),
         )
         yield self._search(row, queries, lists)
-        said = {"depth": how["depth"], "output": path, "tag": how["tag"]}
-        command = self.command("expand", "merge", lists, **said)
+        command = self.command("expand", "merge", lists, depth=how["depth"], output=path, tag=how["tag"])
         yield PlannedRow(path, merge, expected=lambda: {"data/made of/sha256": file_digest(lists)}, command=command)
 
     def _diversified(self, row: Row) -> PlannedRow:
@@ -227,8 +226,8 @@ class RowFiles:
         lam, constant = self.mmr(row)
 
         def expected() -> dict[str, Any]:
-            of_step = {f"method/diversification/0/{name}": value for name, value in (("lambda", lam), ("constant", constant))}
-            return {"data/made of/sha256": file_digest(before.path), **of_step}
+            step = "method/diversification/0"
+            return {"data/made of/sha256": file_digest(before.path), f"{step}/lambda": lam, f"{step}/constant": constant}
 
         how = {"lams": [lam], "scale": constant, "topics": [part.topics], "index": index, **self.models}
         job = partial(DiversifyJob, [before.path], output=path, tag=tag, **how)
@@ -238,16 +237,14 @@ class RowFiles:
     def _stances(self, row: Row) -> PlannedRow:
         """Which perspective supports, asked once for all systems and corpora."""
         part, path = row.part, self.stances_path
-
-        def expected() -> dict[str, Any]:
-            return {**_topics_recorded(part.topics), **_asked(row, part.stances, "judging")}
-
-        def job() -> Job:
-            return StanceJob(part.topics, self._load_judge(row, part.stances, task="stance"), output=path)
-
         said = {"task": "stance", "topics": part.topics, "judge": part.stances, **self._said_prompts(row, part.stances)}
-        command = self.command("judge", **said, output=path)
-        return PlannedRow(path, job, expected=expected, kind="qrels", command=command)
+        return PlannedRow(
+            path,
+            lambda: StanceJob(part.topics, self._load_judge(row, part.stances, task="stance"), output=path),
+            expected=lambda: {**_topics_recorded(part.topics), **_asked(row, part.stances, "judging")},
+            kind="qrels",
+            command=self.command("judge", **said, output=path),
+        )
 
     def mmr(self, row: Row) -> tuple[float, str]:
         """The lambda that the paper chose for a retriever and a corpus, and the name of the constant of its scores."""
@@ -289,22 +286,18 @@ class RowFiles:
     def _load_judge(self, row: Row, name: str, **how: Any) -> Judge:
         return judge_of(name, **how, **self.models, **self.asking_of(registry.system(name)), **_prompt(row, name))
 
-    def labelled_path(self, part: Part) -> Path:
-        """Where that run lies."""
-        return self.output / part.name / LABELLED
-
-    def write_labelled(self, part: Part) -> None:
+    def write_labelled(self, row: Row) -> None:
         """A run of the documents that people labelled for each question, which is what judges are compared on."""
-        selection = find(part.topics)
+        selection, [path] = find(row.part.topics), self.scored(row)
         [qrels] = [load(selection.benchmark).qrels(group) for group in selection.groups]
         documents: dict[str, dict[str, float]] = {}
-        for row in qrels:
-            documents.setdefault(row.query_id, {}).setdefault(row.doc_id, 0.0)
+        for line in qrels:
+            documents.setdefault(line.query_id, {}).setdefault(line.doc_id, 0.0)
         ranked = {
             query_id: {doc_id: float(len(found) - place) for place, doc_id in enumerate(found)}
             for query_id, found in documents.items()
         }
-        write_run(Run.from_dict(ranked), self.labelled_path(part), tag="labelled")
+        write_run(Run.from_dict(ranked), path, tag="labelled")
 
 
 def _prompt(row: Row, system: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.files.provenance import part, read_record
+from toolkit.files.provenance import read_record, steps_of
 from toolkit.models.llm import load_prompt
 from toolkit.models.llm.paper_prompts import MODEL, PAPER
 from toolkit.models.llm.prompts import FILE, OF_USER, OTHER_SPACE, OURS, PROMPTS, prompt_of_folder
@@ -86,9 +86,8 @@ def is_another(prompts: Iterable[Sent]) -> bool:
 
 def as_recorded(prompts: Collection[Sent], files: Iterable[Path]) -> tuple[Sent, ...]:
     """What was sent, as the records of files say, which may be of another time: others of the folder, or ours."""
-    records = [record for record in map(read_record, files) if record]
-    lists = [steps for record in records for steps in part(record, "method").values() if isinstance(steps, list)]
-    found = {step.get("name"): step for steps in lists for step in steps if isinstance(step, Mapping) and "prompt" in step}
+    records = filter(None, map(read_record, files))
+    found = {step.get("name"): step for record in records for step in steps_of(record) if "prompt" in step}
     return tuple(
         replace(each, said=_said(found[each.system], each), file="", lacks="") if each.system in found else each
         for each in prompts

@@ -103,7 +103,10 @@ def _judgments(topics: str, qrels: Path | None = None) -> Judgments:
 
 def _agreement(row: Row, qrels: Path | None) -> list[Score]:
     """How far a judge agrees with people, over all lines of the release; where nobody judged, what guesses would have."""
-    pairs = _labelled_pairs(row.part.topics)
+    selection = find(row.part.topics)
+    [part] = [load(selection.benchmark).part(group) for group in selection.groups]
+    # (query id, subtopic, document id) and label of every line that people labelled; a pair that comes twice counts twice
+    pairs = part.published["pairs"]
     truth = [label for _, label in pairs]
     if qrels is None:
         found = expectations(truth)
@@ -112,13 +115,6 @@ def _agreement(row: Row, qrels: Path | None) -> list[Score]:
         found = agreement([None if labels.get(key, -1) < 0 else labels[key] for key, _ in pairs], truth)
     values = {name: getattr(found, name) for name in Agreement._fields if isinstance(getattr(found, name), float)}
     return [Score(row.system.name, "all", "", name, value, found.pairs) for name, value in values.items()]
-
-
-def _labelled_pairs(topics: str) -> list[tuple[tuple[str, str, str], int]]:
-    """(query id, subtopic, document id) and label of every line that people labelled, a pair that comes twice counted twice."""
-    selection = find(topics)
-    [part] = [load(selection.benchmark).part(group) for group in selection.groups]
-    return list(part.published["pairs"])
 
 
 def underlined(files: RowFiles, cells: Sequence[Compared]) -> list[Compared]:
@@ -139,7 +135,5 @@ def underlined(files: RowFiles, cells: Sequence[Compared]) -> list[Compared]:
 
     columns = [(each.cell.table, each.cell.kind, each.cell.group, each.cell.mode, each.cell.measure) for each in ours]
     numbers = [(column, each.row.system.name, each.value) for column, each in zip(columns, ours, strict=True)]
-    made = list(cells)
-    for place, found in zip(places, tested(numbers, p_of), strict=True):
-        made[place] = cells[place]._replace(tested=found)
-    return made
+    found = dict(zip(places, tested(numbers, p_of), strict=True))
+    return [each._replace(tested=found[place]) if place in found else each for place, each in enumerate(cells)]

@@ -103,14 +103,6 @@ class Row:
         """`infosearch/gritlm-7b`."""
         return f"{self.part.name}/{self.system.name}"
 
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The rows that are made before: whose run it is or is made of, and from which its numbers are changes."""
-        part, own = self.part, self.system.name
-        names = [f"{part.of}/{own}"] if part.of and own not in part.rows else []
-        names += [f"{part.against}/{own}"] if part.against else []
-        return tuple(names + ([f"{part.of}/{part.lexical}"] if part.lexical else []))
-
 
 @dataclass(frozen=True)
 class Tables:
@@ -162,7 +154,8 @@ def tables_of(
         raise ToolkitError(f"no tables of {paper!r} to reproduce", f"{did_you_mean(paper, known)}known: {', '.join(papers())}")
     of_paper, own = known[paper], dict(indexes or {})
     every = _parts(of_paper["parts"])
-    parts = [_with_index(part, own) for part in every if not part.needs or part.needs["index"] in own]
+    named = {part.name: {**part.search, "index": own[part.needs["index"]]} for part in every if part.needs.get("index") in own}
+    parts = [replace(part, search=named.get(part.name, part.search)) for part in every if not part.needs or part.name in named]
     unmade = [*of_paper["unmade"], *_without_index(every, own)]
     made = sorted({table for part in parts for table in part.tables}, key=lambda name: (len(name), name))
     for table in tables:
@@ -208,11 +201,6 @@ def _parts(entries: Sequence[Mapping[str, Any]]) -> list[Part]:
     return [Part(**{**entry, "tables": tuple(entry["tables"])}) for entry in by_name.values()]
 
 
-def _with_index(part: Part, own: Mapping[str, str]) -> Part:
-    """A part that searches the index that its user has named."""
-    return replace(part, search={**part.search, "index": own[part.needs["index"]]}) if part.needs else part
-
-
 def _without_index(parts: Sequence[Part], own: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
     for part in parts:
         if part.needs and part.needs["index"] not in own:
@@ -245,8 +233,12 @@ def _with_needed(names: Sequence[str], rows: Mapping[str, Row]) -> set[str]:
 
 
 def needed(row: Row, rows: Collection[Row]) -> list[str]:
-    """The rows that are made before a row, all the runs that a union is of among them."""
-    names = list(row.needs)
+    """The rows that are made before a row: whose run it is or is made of, all those that a union is of, and from which its
+    numbers are changes."""
+    part, own = row.part, row.system.name
+    names = [f"{part.of}/{own}"] if part.of and own not in part.rows else []
+    names += [f"{part.against}/{own}"] if part.against else []
+    names += [f"{part.of}/{part.lexical}"] if part.lexical else []
     if row.part.scores == UNION:
         names += [each.name for each in rows if each.part.name == row.part.of]
     if row.reranks and row.part.first_stage and not has_candidates(row.part.topics):
@@ -274,11 +266,15 @@ def _rows(paper: str, part: Part, folder: str) -> Iterator[Row]:
         if cell.table in part.tables and (place := _place(cell, part)) and scored_group(place, groups)
     ]
     kinds = JUDGES if part.scores == AGREEMENT else ()
-    for spec in [*registry.systems().values(), *_unregistered(paper, part)]:
+    # rows that are no system's: a union of runs, guesses
+    others = [SystemSpec(name, printed, "", printed={paper: {"name": printed}}) for name, printed in part.rows.items()]
+    for spec in [*registry.systems().values(), *others]:
         row = spec.printed.get(paper)
         fits = spec.kind in kinds if kinds and spec.kind else spec.kind not in (*JUDGES, *EXPANDERS)
         if row and fits and (own := tuple(cell for cell in printed if is_of(cell, row))):
-            recipe, remark = _recipe(spec, paper)
+            why = spec.recipes.get(paper, {}).get("unknown")
+            recipe = paper if spec.recipes.get(paper) and not why else ""
+            remark = f"as its model card has it: {why}" if why else ""
             prompts = tuple(_sent(part, spec.with_recipe(recipe) if recipe else spec, folder))
             yield Row(part, spec, own, recipe, (remark, part.remark, part.remarks.get(spec.kind, "")), prompts)
 
@@ -287,11 +283,6 @@ def _drawn(part: Part) -> Iterator[Cell]:
     """The cells of a figure that prints no numbers: they have no published value."""
     for system, group, measure in itertools.product(part.drawn, part.groups, part.measures):
         yield Cell(part.tables[0], system, "", group, part.mode, measure, "", "per cent", math.nan, "", (), None)
-
-
-def _unregistered(paper: str, part: Part) -> list[SystemSpec]:
-    """Rows that are no system's: a union of runs, guesses."""
-    return [SystemSpec(name, printed, "", printed={paper: {"name": printed}}) for name, printed in part.rows.items()]
 
 
 def _place(cell: Cell, part: Part) -> Place | None:
@@ -315,14 +306,6 @@ def change_of(cell: Cell) -> str:
 def _is_about(entry: Mapping[str, str], cell: Cell) -> bool:
     own = {name: value for name, value in entry.items() if name not in ("why", "group")}
     return cell.group.endswith(entry.get("group", "")) and all(getattr(cell, name) == value for name, value in own.items())
-
-
-def _recipe(spec: SystemSpec, paper: str) -> tuple[str, str]:
-    """The recipe of a paper that a system is used by, and what is known to differ from the paper's own way."""
-    recipe = spec.recipes.get(paper, {})
-    if why := recipe.get("unknown"):
-        return "", f"as its model card has it: {why}"
-    return (paper if recipe else ""), ""
 
 
 def _sent(part: Part, system: SystemSpec, folder: str) -> Iterator[Sent]:
