@@ -176,9 +176,8 @@ def judgments(qrels: Qrels) -> Positions:
     # sums over rows do not depend on the order of the qrels' lines in their last digit
     order = np.lexsort((subtopics, text_order(qrels.doc_ids)[docs], queries))
     rows = order[starts(queries[order], docs[order], subtopics[order])]
-    nowhere = Located(
-        np.ones(len(rows), np.int64), np.zeros(len(rows)), np.ones(len(rows), bool), np.zeros(len(qrels.query_ids), np.int64)
-    )
+    n, queried = len(rows), len(qrels.query_ids)
+    nowhere = Located(np.ones(n, np.int64), np.zeros(n), np.ones(n, bool), np.zeros(queried, np.int64))
     columns = (column[rows] for column in (queries, docs, subtopics, qrels.relevance))
     return Positions(qrels.query_ids, *columns, *nowhere, qrels.iterations, qrels.weights)
 

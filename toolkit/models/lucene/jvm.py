@@ -111,9 +111,8 @@ def start() -> None:
     try:
         jnius.find_javaclass("io.anserini.index.Constants")
     except jnius.JavaException as error:
-        raise ToolkitError(
-            "the JVM of this process runs already, without Anserini", "let Tandem index or search first", status=1
-        ) from error
+        message = "the JVM of this process runs already, without Anserini"
+        raise ToolkitError(message, "let Tandem index or search first", status=1) from error
     _silence()
 
 
@@ -350,9 +349,6 @@ def both(first: Function, second: Function) -> Function:
     """The function that gives the results of two functions of the same argument, as a list of two."""
     objects = _named("[Ljava/lang/Object;")
     pair = _handles().identity(objects).asCollector(objects, 2)
-    pair = _handles().filterArguments(pair, 0, first.handle.asType(_generic(first)), second.handle.asType(_generic(second)))
+    general = (each.handle.asType(each.handle.type().generic()) for each in (first, second))
+    pair = _handles().filterArguments(pair, 0, *general)
     return Function(_handles().permuteArguments(pair, _method_type("(Ljava/lang/Object;)[Ljava/lang/Object;"), 0, 0))
-
-
-def _generic(function: Function) -> Any:
-    return function.handle.type().generic()
