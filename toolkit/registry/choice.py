@@ -233,10 +233,8 @@ def _address(model: str, address: str) -> str:
     host = re.fullmatch(r"(\[[^]]*\]|[^/:]+)(:\d+)?(/(?!/).*)?", address, re.DOTALL)
     if host and (host[2] or host[3] or host[1] == "localhost") and _is_private(host[1].strip("[]")):
         return f"http://{address}"
-    raise ToolkitError(
-        f"{model}: what stands behind the @ is no address",
-        "an address begins with http:// or https://, as in http:MODEL@https://host/v1; an @ of a model's name is written %40",
-    )
+    hint = "an address begins with http:// or https://, as in http:MODEL@https://host/v1; an @ of a model's name is written %40"
+    raise ToolkitError(f"{model}: what stands behind the @ is no address", hint)
 
 
 def _is_private(host: str) -> bool:

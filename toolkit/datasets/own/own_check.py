@@ -108,9 +108,8 @@ def _read_documents(path: Path, remarks: Remarks) -> _Documents:
                 found.lost += 1
                 remarks.problem(path, entry.line, entry.problem, 'a document is {"id": "d1", "title": "...", "text": "..."}')
             elif (before := first.setdefault(entry.doc.doc_id, entry.line)) != entry.line:
-                remarks.problem(
-                    path, entry.line, f"document {entry.doc.doc_id} again, first on line {before}", "ids are unique"
-                )
+                what = f"document {entry.doc.doc_id} again, first on line {before}"
+                remarks.problem(path, entry.line, what, "ids are unique")
             else:
                 found.words[entry.doc.doc_id] = len(entry.doc.contents.split())
                 if is_empty(entry.doc):
@@ -157,9 +156,8 @@ def _check_measures(own: OwnFolder, parse: Callable[[str], object] | None, remar
             remarks.problem(path, line_of(text, key, name), error.message, error.hint)
             continue
         if "reversed" in registry.measure(name).needs and own.modes and not (own.modes.of(REVERSED) or own.declared.refused):
-            remarks.warning(
-                path, line_of(text, key, name), f"{name} needs a reversed mode, there is none", "its column will be -"
-            )
+            what = f"{name} needs a reversed mode, there is none"
+            remarks.warning(path, line_of(text, key, name), what, "its column will be -")
 
 
 def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smallest: float, remarks: Remarks) -> None:
@@ -281,9 +279,8 @@ def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Re
     if abs(area - 0.5) > FAR and abs(deviations) > SURE:
         longer = "longer" if area > 0.5 else "shorter"
         what = f"group {group}: gold documents are {longer} than the others (area under the curve of length {area:.2f})"
-        remarks.warning(
-            documents.path, 0, what, f"who prefers {longer} texts finds them: add {longer} ones that are not relevant"
-        )
+        todo = f"who prefers {longer} texts finds them: add {longer} ones that are not relevant"
+        remarks.warning(documents.path, 0, what, todo)
 
 
 def smallest_difference(cores: int) -> float:

@@ -179,14 +179,10 @@ def from_beir(source: Path, modes: Modes, split: str = "") -> Content:
     problems: list[str] = []
     docs = documents(source, "corpus", problems)
     queries = {identifier(record, "_id", "id"): text(record, "text") for record in read_table(source, "queries")}
-    table = (
-        f"qrels/{split}"
-        if split
-        else next((f"qrels/{one}" for one in SPLITS if (source / "qrels" / f"{one}.tsv").exists()), "")
-    )
-    if not table:
+    split = split or next((one for one in SPLITS if (source / "qrels" / f"{one}.tsv").exists()), "")
+    if not split:
         raise ToolkitError(f"{source} has no qrels/test.tsv", "name the split with --beir-split")
-    judged = judgments(source, table, queries, docs, problems)
+    judged = judgments(source, f"qrels/{split}", queries, docs, problems)
     refuse(source, problems)
     chosen = {query_id: query for query_id, query in queries.items() if judged[query_id]}
     rows = [_row(query_id, query, modes) for query_id, query in chosen.items()]
@@ -290,9 +286,8 @@ def register(path: str | Path) -> Path:
     entry = home() / "registry" / "benchmarks" / f"{spec.name}.yaml"
     known = registry.benchmarks().get(spec.name)
     if (known is not None and not known.folder) or (known is None and entry.exists()):
-        raise ToolkitError(
-            f"there is another benchmark {spec.name}", f"name yours otherwise: `name:` in {own.path}/benchmark.yaml"
-        )
+        hint = f"name yours otherwise: `name:` in {own.path}/benchmark.yaml"
+        raise ToolkitError(f"there is another benchmark {spec.name}", hint)
     entry.parent.mkdir(parents=True, exist_ok=True)
     write_text(entry, ENTRY_HEAD + _text(spec))
     return entry

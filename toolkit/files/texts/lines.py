@@ -178,7 +178,5 @@ def check_ids(name: str, ids: Iterable[str]) -> None:
     ids = ids if isinstance(ids, pyarrow.Array) else to_arrow(ids)
     bad = ids.filter(compute.match_substring_regex(ids, _WHITE + ("|^[#\ufeff]" if name == "query_id" else "")))
     if len(bad):
-        raise ToolkitError(
-            f"{name} {bad[0].as_py()!r} cannot stand in a TREC file",
-            "ids and tags are not empty and hold no white space; query ids do not begin with #",
-        )
+        hint = "ids and tags are not empty and hold no white space; query ids do not begin with #"
+        raise ToolkitError(f"{name} {bad[0].as_py()!r} cannot stand in a TREC file", hint)

@@ -83,10 +83,8 @@ def _refuse_twice(run: Run, lines: np.ndarray, match: np.ndarray) -> None:
     _, first = np.unique(match, return_index=True)
     line = lines[np.setdiff1d(np.arange(len(match)), first)[0]]
     query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
-    raise ToolkitError(
-        f"{run.source or 'the run'}: document {doc_id} is ranked twice for query {query_id}",
-        "a run has each document at most once in a query",
-    )
+    message = f"{run.source or 'the run'}: document {doc_id} is ranked twice for query {query_id}"
+    raise ToolkitError(message, "a run has each document at most once in a query")
 
 
 @dataclass(frozen=True, eq=False)

@@ -327,11 +327,8 @@ def _calling(general: Any, stream: str, name: str, descriptor: str) -> Function:
     """The function that takes a stream and gives its method's result, where that takes the handle as its interface."""
     mapping = _handles().publicLookup().findVirtual(java_class(f"java.util.stream.{stream}"), name, _method_type(descriptor))
     interface = _class(mapping.type().parameterType(1))
-    make = static(
-        "java.lang.invoke.MethodHandleProxies",
-        "asInterfaceInstance",
-        "(Ljava/lang/Class;Ljava/lang/invoke/MethodHandle;)Ljava/lang/Object;",
-    ).handle
+    takes = "(Ljava/lang/Class;Ljava/lang/invoke/MethodHandle;)Ljava/lang/Object;"
+    make = static("java.lang.invoke.MethodHandleProxies", "asInterfaceInstance", takes).handle
     # the instance is made within Java at every call: pyjnius cannot hold one, its class is hidden and has no name
     instance = _handles().insertArguments(make, 0, interface, general)
     instance = instance.asType(instance.type().changeReturnType(interface))
