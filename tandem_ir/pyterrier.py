@@ -116,9 +116,8 @@ class Retriever(_OneStep):
 
     def __init__(self, system: str = "bm25", index: str | None = None, *, hits: int = DEFAULT_HITS, **how: Any):
         if index is None:
-            raise ToolkitError(
-                "nothing says which documents are searched", 'name an index: Retriever("bm25", "infosearch-mini")'
-            )
+            hint = 'name an index: Retriever("bm25", "infosearch-mini")'
+            raise ToolkitError("nothing says which documents are searched", hint)
         super().__init__(Retrieve(system, index=index, hits=hits, **how), index)
 
     def transform(self, queries: pd.DataFrame) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -113,7 +114,7 @@ def write_tables(
     output where to write, otherwise to `--output`
     """
     from toolkit.core.system.files import write_text
-    from toolkit.core.tables.aligned_table import Table, TableStyle, prepared, to_text, without_notes
+    from toolkit.core.tables.aligned_table import Table, TableStyle, prepared, to_text
     from toolkit.core.tables.table_forms import FORMS, to_json
 
     tables = [tables] if isinstance(tables, Table) else list(tables)
@@ -132,7 +133,8 @@ def write_tables(
     programs = chosen in ("json", "csv")
     tables = prepared(tables, style._replace(percent=style.percent and not programs))
     if chosen == "table":
-        text = to_text(list(map(without_notes, tables)) if is_quiet() else tables, style, terse=is_quiet())
+        shown = [replace(table, notes=()) for table in tables] if is_quiet() else tables
+        text = to_text(shown, style, terse=is_quiet())
         if terminal:  # what stands in cells is visible there by now, and colours are to get through
             raw(terminal).write(text)
             return

@@ -91,6 +91,11 @@ class Change:
         return "*" if self.holm < SIGNIFICANT else ""
 
     @property
+    def number(self) -> tuple[str, str]:
+        """Measure and mode."""
+        return self.measure, self.mode
+
+    @property
     def untested(self) -> str:
         """Why nothing is tested: `2 of 84 core queries differ`; empty where something is."""
         if self.state == "tested":

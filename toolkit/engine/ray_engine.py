@@ -9,7 +9,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +70,9 @@ class RayExecutor:
             hint = "name one with --output, or a place with --units"
             raise ToolkitError("no file to write, beside which the workers' results can lie", hint)
         self._mark = ""
-        with self._place_while(None if streams else output) as place:
-            self._place = place
+        alone = streams and self._units is None
+        with temporary_folder(Path(tempfile.gettempdir()), UNITS) if alone else nullcontext() as folder:
+            self._place = place = Place(folder) if alone else self._place_of(None if streams else output)
             try:
                 yield
             except BaseException:
@@ -89,16 +90,8 @@ class RayExecutor:
             finally:
                 self._place = None
 
-    @contextmanager
-    def _place_while(self, output: Path | None) -> Iterator[Place]:
-        """Where units and results of what makes a file or folder lie until it is there; None for a stream."""
-        if self._units is None and output is None:
-            with temporary_folder(Path(tempfile.gettempdir()), UNITS) as folder:
-                yield Place(folder)
-        else:
-            yield self._place_of(output)
-
     def _place_of(self, output: Path | None) -> Place:
+        """Where units and results of what makes a file or folder lie until it is there; None for a stream."""
         if self._units is None:
             return Place(output.absolute().with_name(f".{output.name}.units"))
         if output is None:
@@ -156,9 +149,8 @@ class RayExecutor:
         room = sum(room_of(node, needs) for node in nodes)
         if not room:
             wanted = ", ".join(f"{amount:,} {name}" for name, amount in needs.items() if amount)
-            raise ToolkitError(
-                f"no node of the cluster has {wanted} for a worker", "ask for less, or take larger nodes", status=1
-            )
+            message = f"no node of the cluster has {wanted} for a worker"
+            raise ToolkitError(message, "ask for less, or take larger nodes", status=1)
         if self.workers and self.workers > room:
             say(f"note: the cluster has room for {room} of {self.workers} workers; the others start as soon as it has more")
         self._kept.fit(needs)

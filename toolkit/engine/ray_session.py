@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import RAY, lock_file, temporary_folder
 from toolkit.core.system.progress import say
+from toolkit.engine.places import one_line
 
 # read when Ray is imported. Without the first Ray takes the host's address in place of 127.0.0.1, and listens everywhere
 SETTINGS = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
@@ -54,19 +56,15 @@ class RaySession:
         ends = signal.getsignal(signal.SIGTERM)
         try:
             if address:
-                say_unauthenticated()
+                if os.environ.get("RAY_AUTH_MODE", "").lower() == "disabled":
+                    say("warning: RAY_AUTH_MODE is disabled: whoever reaches the cluster's ports runs code on its nodes")
                 ray.init(address=address, **quiet)
             else:
-                here = {
-                    "num_cpus": cpus,
-                    "num_gpus": gpus,
-                    "object_store_memory": OBJECT_STORE,
-                    "_temp_dir": str(_private() / "ray"),
-                }
-                ray.init(address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **here, **quiet)
+                here = {"num_cpus": cpus, "num_gpus": gpus, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
+                ray.init(address="local", _node_ip_address=LOOPBACK, _temp_dir=str(_private() / "ray"), **here, **quiet)
         except Exception as error:  # Ray raises just that where a node does not start in time
             place = f"the Ray cluster at {address}" if address else "Ray"
-            raise ToolkitError(f"{place} is not reached: {_first(error)}", HINT if address else "", status=1) from error
+            raise ToolkitError(f"{place} is not reached: {one_line(error)}", HINT if address else "", status=1) from error
         if ends is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, ends)  # Ray's handler prints a stack of C++ and aborts
         from ray._private import worker
@@ -118,12 +116,6 @@ class RaySession:
 HINT = "is the address right, and the token? `ray get-auth-token` prints that of the node where the cluster was started"
 
 
-def say_unauthenticated() -> None:
-    """Warn where this process would talk to a cluster without a token."""
-    if os.environ.get("RAY_AUTH_MODE", "").lower() == "disabled":
-        say("warning: RAY_AUTH_MODE is disabled: whoever reaches the cluster's ports runs code on its nodes")
-
-
 def _import_ray(*, started_here: bool) -> Any:
     """Ray, with the settings that it reads when it is imported; ToolkitError where it came without them, or is too old."""
     global _is_private
@@ -144,20 +136,17 @@ def _import_ray(*, started_here: bool) -> Any:
 
 
 _is_private = False  # whether Ray was imported here, with the settings of a cluster of this machine alone
-_folder: Path | None = None  # Ray reads the token once a process, so it is the same for every cluster started here
 
 
+@cache  # Ray reads the token once a process, so it is the same for every cluster started here
 def _private() -> Path:
     """The folder of clusters that this process starts, which only its user may read; removed when the process ends, or by the
     next one. Ray opens its own folder to everybody: it lies in this one.
     """
-    global _folder
-    if _folder is None:
-        _end_orphans()
-        stack = ExitStack()
-        _folder = stack.enter_context(temporary_folder(PLACE, RAY))
-        atexit.register(stack.close)
-    return _folder
+    _end_orphans()
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(temporary_folder(PLACE, RAY))
 
 
 def _end_orphans() -> None:
@@ -180,11 +169,6 @@ def _token() -> Path:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(secrets.token_hex(32))
     return path
-
-
-def _first(error: BaseException) -> str:
-    """The first line of an error, for people."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
 
 
 STRANGER = """

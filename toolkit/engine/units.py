@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -170,9 +172,6 @@ class LocalExecutor:
 
 def set_threads(number: int) -> None:
     """Let models of this process compute with so many threads: torch, FAISS and the libraries under them."""
-    import os
-    import sys
-
     global _threads
     _threads = number
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

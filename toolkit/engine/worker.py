@@ -63,9 +63,8 @@ class UnitWorker:
     def load(self, work: Work, settings: Settings) -> Ready | Failure:
         """Load what the work needs; what was loaded for other work is given up, or taken over where it is the same."""
         if settings.version != __version__:
-            return Failure(
-                f"{socket.gethostname()} has tandem-ir {__version__}, not {settings.version}", "install one version everywhere"
-            )
+            message = f"{socket.gethostname()} has tandem-ir {__version__}, not {settings.version}"
+            return Failure(message, "install one version everywhere")
         settle(settings)
         if work:
             work.take_over(self.work)

@@ -81,7 +81,7 @@ def agreement(columns: Mapping[str, Mapping[str, float]]) -> list[Agreement]:
     systems = {system for column in columns.values() for system in column}
     if len(systems) < 2 or len(columns) < 2:
         raise ToolkitError(f"orders to compare: systems {len(systems)}, measures {len(columns)}", "name two of both at least")
-    return [_pair(first, second, columns[first], columns[second]) for first, second in product(columns, repeat=2)]
+    return [Agreement(*pair, *tau_b(*(columns[name] for name in pair))) for pair in product(columns, repeat=2)]
 
 
 def printed_agreement(paper: str, table: str | None = None) -> list[Agreement]:
@@ -134,10 +134,10 @@ def between(values: Grouped) -> tuple[list[Between], list[str]]:
     for place, by_group in values.items():
         signed = min(value for column in by_group.values() for value in column.values()) < 0
         for (first, column), (second, other) in combinations(by_group.items(), 2):
-            both = [system for system in column if system in other]
-            tau = tau_b([column[each] for each in both], [other[each] for each in both])
-            same = sum((column[each] > 0) == (other[each] > 0) for each in both) / len(both) if signed and both else None
-            rows.append(Between(*place, first, second, tau, same, len(both)))
+            tau, count = tau_b(column, other)
+            alike = sum((column[each] > 0) == (other[each] > 0) for each in column.keys() & other.keys())
+            same = alike / count if signed and count else None
+            rows.append(Between(*place, first, second, tau, same, count))
         if signed and not place[0]:
             notes.append(_near_zero(" ".join(filter(None, place)), list(by_group.values())))
     return rows, notes
@@ -161,11 +161,6 @@ def lay_out_between(rows: Sequence[Between], notes: Sequence[str]) -> Table:
     return Table((*labels, *map(Column, ("tau", "same sign", "systems"))), lines, [text, *notes])
 
 
-def _pair(name: str, other: str, first: Mapping[str, float], second: Mapping[str, float]) -> Agreement:
-    both = [system for system in first if system in second]
-    return Agreement(name, other, tau_b([first[each] for each in both], [second[each] for each in both]), len(both))
-
-
 def lay_out(rows: Sequence[Agreement], notes: Sequence[str] = ()) -> Table:
     """The matrix: every measure down and across."""
     names = list(dict.fromkeys(row.first for row in rows))
@@ -174,9 +169,8 @@ def lay_out(rows: Sequence[Agreement], notes: Sequence[str] = ()) -> Table:
     over = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     text = f"Kendall's tau-b between the orders of {over} systems; more is better in every measure."
     columns = (Column("measure", label=True), *map(Column, names))
-    return Table(
-        columns, [[first, *(Number(values[first, second], decimals=2) for second in names)] for first in names], [text, *notes]
-    )
+    cells = [[first, *(Number(values[first, second], decimals=2) for second in names)] for first in names]
+    return Table(columns, cells, [text, *notes])
 
 
 def long_forms(rows: Sequence[Agreement | Between], notes: Sequence[str] = ()) -> dict[str, Callable[[], str]]:
@@ -185,9 +179,11 @@ def long_forms(rows: Sequence[Agreement | Between], notes: Sequence[str] = ()) -
     return {"json": lambda: to_json(records, notes), "csv": lambda: to_csv(list(records[0]), records)}
 
 
-def tau_b(first: Sequence[float], second: Sequence[float]) -> float:
-    """Kendall's tau-b of two parallel columns, which may have ties; NaN for fewer than two rows, or where a column is all
-    ties."""
+def tau_b(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[float, int]:
+    """Kendall's tau-b of two columns, which may have ties, and how many systems have both; NaN for fewer than two, or where a
+    column is all ties."""
     from scipy import stats
 
-    return float(stats.kendalltau(first, second).statistic) if len(first) > 1 else math.nan
+    both = [system for system in first if system in second]
+    columns = ([column[each] for each in both] for column in (first, second))
+    return float(stats.kendalltau(*columns).statistic) if len(both) > 1 else math.nan, len(both)

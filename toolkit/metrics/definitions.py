@@ -65,9 +65,8 @@ def parse(measure: str | Measure) -> Measure:
         hint = f"did you mean {near[0]!r}?" if near else "see docs/measures.md"
         raise ToolkitError(f"no measure {name!r} (in {measure!r})", hint) from error
     except (ValueError, AssertionError) as error:
-        raise ToolkitError(
-            f"cannot read measure {str(measure)!r}: {error}", "as in nDCG@10 or WISE(variant='release')@20"
-        ) from error
+        hint = "as in nDCG@10 or WISE(variant='release')@20"
+        raise ToolkitError(f"cannot read measure {str(measure)!r}: {error}", hint) from error
     if parsed.params.get("cutoff", 1) < 1:
         raise ToolkitError(f"cannot read measure {str(measure)!r}: its cutoff is below 1", "as in nDCG@10")
     return parsed
@@ -88,12 +87,8 @@ def _respelled(text: str) -> str:
     name = NAME.match(text)[0]
     if name in known:
         return text
-    alike = {str(found) for other, found in known.items() if _letters(other) == _letters(name)}
+    alike = {str(found) for other, found in known.items() if registry.letters(other) == registry.letters(name)}
     return alike.pop() + text[len(name) :] if len(alike) == 1 else text
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]", "", name).casefold()
 
 
 def _of_trec_eval(name: str) -> list[str]:

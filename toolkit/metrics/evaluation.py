@@ -121,8 +121,6 @@ def mean(values: np.ndarray) -> float | np.ndarray:
 
 
 def _refuse_absent(run: Run, measure: Measure, query_ids: Sequence[str]) -> None:
-    shown = ", ".join(query_ids[:3])
-    raise ToolkitError(
-        f"{run.source or 'the run'} lacks {len(query_ids)} of the queries that {measure} needs: {shown}",
-        "--missing worst counts them with their worst value, --missing skip leaves them out",
-    )
+    what = f"lacks {len(query_ids)} of the queries that {measure} needs: {', '.join(query_ids[:3])}"
+    hint = "--missing worst counts them with their worst value, --missing skip leaves them out"
+    raise ToolkitError(f"{run.source or 'the run'} {what}", hint)

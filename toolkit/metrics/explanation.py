@@ -1,7 +1,7 @@
 """Why one query has the WISE, SICR, p-MRR and IRS that it has: ranks, scores and the case of the definition, by document."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,29 +26,21 @@ class Place:
 
 
 @dataclass(frozen=True)
-class GoldDocument:
-    """A gold document in every mode.
+class Followed:
+    """A gold document or an instruction negative in every mode.
 
-    wise  variant -> (name of the case, value); empty where there is no reversed mode
-    sicr  variant -> whether it counts; empty where there is no reversed mode
     irs   mode -> what it adds to the query's IRS; empty where nothing says how many documents the corpus has
+    pmrr  of a negative; None of a gold document, which has what follows, but in a query without a reversed mode
+    wise  variant -> (name of the case, value)
+    sicr  variant -> whether it counts
     """
 
     doc_id: str
     places: tuple[Place, ...]
-    wise: dict[str, tuple[str, float]]
-    sicr: dict[str, bool]
     irs: dict[str, float]
-
-
-@dataclass(frozen=True)
-class NegativeDocument:
-    """An instruction negative in every mode, its p-MRR, and as of a gold document what it adds to IRS."""
-
-    doc_id: str
-    places: tuple[Place, ...]
-    pmrr: float
-    irs: dict[str, float]
+    pmrr: float | None = None
+    wise: dict[str, tuple[str, float]] = field(default_factory=dict)
+    sicr: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,8 +50,8 @@ class Explanation:
     query_id: str
     relevant: int
     lengths: dict[str, int]
-    gold: tuple[GoldDocument, ...]
-    negatives: tuple[NegativeDocument, ...]
+    gold: tuple[Followed, ...]
+    negatives: tuple[Followed, ...]
 
 
 def explain(run: Run, qrels: Qrels, query_id: str, *, k: int = 20, ties: str = "trec") -> Explanation:
@@ -74,46 +66,35 @@ def explain(run: Run, qrels: Qrels, query_id: str, *, k: int = 20, ties: str = "
         raise ToolkitError(f"query {base} is not judged in two modes", f"queries that are: {known}" if known else "none is")
     query = followed.query_ids.index(base)
     roles = [role for role in (BASE, CHANGED, REVERSED) if followed.modes[query][role]]
-    rows = np.flatnonzero(followed.queries == query)
     known = [role for role in roles if role != BASE] if followed.documents() else []
     added = {followed.modes[query][role]: irs_of_documents(followed, role) for role in known}
+    documents = [_document(followed, row, roles, k, added) for row in np.flatnonzero(followed.queries == query)]
     return Explanation(
         base,
         int(followed.relevant[query]),
         {followed.modes[query][role]: int(followed.lengths[query, role]) for role in roles},
-        tuple(_gold(followed, row, roles, k, added) for row in rows if followed.gold[row]),
-        tuple(_negative(followed, row, roles, added) for row in rows if not followed.gold[row]),
+        tuple(document for document in documents if document.pmrr is None),
+        tuple(document for document in documents if document.pmrr is not None),
     )
 
 
-def _places(followed: Pairs, row: int, roles: list[int]) -> tuple[Place, ...]:
-    modes = followed.modes[followed.queries[row]]
+def _document(followed: Pairs, row: int, roles: list[int], k: int, added: dict[str, np.ndarray]) -> Followed:
+    modes, one = followed.modes[followed.queries[row]], slice(row, row + 1)
     columns = followed.ranks[row], followed.scores[row], followed.missing[row]
-    return tuple(Place(modes[r], *(column[r].item() for column in columns)) for r in roles)
-
-
-def _gold(followed: Pairs, row: int, roles: list[int], k: int, added: dict[str, np.ndarray]) -> GoldDocument:
-    wise, sicr = {}, {}
+    places = tuple(Place(modes[r], *(column[r].item() for column in columns)) for r in roles)
+    document = Followed(followed.doc_ids[row], places, {mode: float(values[row]) for mode, values in added.items()})
+    if not followed.gold[row]:
+        return replace(document, pmrr=float(pmrr_of_ranks(followed.ranks[row, BASE], followed.ranks[row, CHANGED])))
     if REVERSED in roles:
         n = followed.relevant[followed.queries[row]]
         for variant in VARIANTS:
             branches = wise_branches(*followed.ranks[row], n, k, variant)
             first = next(branch for branch in branches if branch.holds)
-            wise[variant] = (first.name, float(first.value))
-        one = slice(row, row + 1)
-        for variant in ("paper", "release"):
+            document.wise[variant] = first.name, float(first.value)
+        for variant in VARIANTS[:2]:
             counts = sicr_of_documents(followed.ranks[one], followed.scores[one], followed.missing[one], variant)
-            sicr[variant] = bool(counts[0])
-    return GoldDocument(followed.doc_ids[row], _places(followed, row, roles), wise, sicr, _at(added, row))
-
-
-def _at(added: dict[str, np.ndarray], row: int) -> dict[str, float]:
-    return {mode: float(values[row]) for mode, values in added.items()}
-
-
-def _negative(followed: Pairs, row: int, roles: list[int], added: dict[str, np.ndarray]) -> NegativeDocument:
-    value = float(pmrr_of_ranks(followed.ranks[row, BASE], followed.ranks[row, CHANGED]))
-    return NegativeDocument(followed.doc_ids[row], _places(followed, row, roles), value, _at(added, row))
+            document.sicr[variant] = bool(counts[0])
+    return document
 
 
 def lay_out(name: str, explained: Explanation) -> Table:
@@ -135,7 +116,7 @@ def lay_out(name: str, explained: Explanation) -> Table:
     shown = [place for place in range(len(heads)) if any(row[place] not in (None, "") for row in cells)]
     columns = (Column("document", label=True), Column("is", label=True), *(heads[place] for place in shown))
     rows = [
-        (document.doc_id, "gold" if isinstance(document, GoldDocument) else "negative", *(row[place] for place in shown))
+        (document.doc_id, "gold" if document.pmrr is None else "negative", *(row[place] for place in shown))
         for document, row in zip(documents, cells, strict=True)
     ]
     missing = any(place.missing for document in documents for place in document.places)
@@ -155,22 +136,14 @@ def _heads(modes: tuple[str, ...]) -> list[Column]:
     return [*columns, Column("pMRR", priority=1), *(Column(mode, above="IRS", priority=1) for mode in modes[1:])]
 
 
-def _cells(document: GoldDocument | NegativeDocument) -> list[Cell]:
-    wise, sicr = (document.wise, document.sicr) if isinstance(document, GoldDocument) else ({}, {})
+def _cells(document: Followed) -> list[Cell]:
+    cases = [document.wise.get(variant, (None, None)) for variant in VARIANTS]
     return [
-        *(_rank(place) for place in document.places),
+        *(Number(place.rank, text=f"{place.rank}{'*' if place.missing else ''}") for place in document.places),
         *(math.nan if place.missing else Number(place.score, text=f"{place.score:.7g}") for place in document.places),
-        *(wise[variant][1] if variant in wise else None for variant in VARIANTS),
-        *(wise[variant][0] if variant in wise else None for variant in VARIANTS),
-        *(_yes(sicr[variant]) if variant in sicr else None for variant in VARIANTS[:2]),
-        None if isinstance(document, GoldDocument) else document.pmrr,
+        *(value for _, value in cases),
+        *(name for name, _ in cases),
+        *({True: "yes", False: "no"}.get(document.sicr.get(variant)) for variant in VARIANTS[:2]),
+        document.pmrr,
         *(document.irs.get(place.mode) for place in document.places[1:]),
     ]
-
-
-def _rank(place: Place) -> Number:
-    return Number(place.rank, text=f"{place.rank}{'*' if place.missing else ''}")
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -224,11 +224,11 @@ def _t(freedom: float, share: float) -> float:
     return special.stdtrit(np.maximum(freedom, 1e-9), share)
 
 
-def wilson(share: float, number: float, freedom: float, level: float = LEVEL) -> Bounds:
+def wilson(share: float, number: float, freedom: float) -> Bounds:
     """Wilson's interval of a share of `number` (maybe a fraction), with Student's quantile; 0 to 1 where freedom is below 1."""
     if freedom < 1:
         return 0.0, 1.0
-    squared = float(_t(freedom, (1 + level) / 2)) ** 2
+    squared = float(_t(freedom, (1 + LEVEL) / 2)) ** 2
     middle = (share + squared / (2 * number)) / (1 + squared / number)
     reach = math.sqrt(squared * (share * (1 - share) / number + squared / (4 * number**2))) / (1 + squared / number)
     return max(middle - reach, 0.0), min(middle + reach, 1.0)
@@ -295,18 +295,10 @@ def pairs(groups: Sequence[tuple[np.ndarray, np.ndarray]], *, higher: bool = Tru
 # the papers' own tests
 
 
-class Flipped(NamedTuple):
-    """What flipping the signs of core queries says of a difference: two-sided p, and the interval of all differences that it
-    does not reject; NaN where nothing is tested.
-    """
-
-    p: float
-    low: float
-    high: float
-
-
-def randomisation(groups: Sequence[Cores], *, samples: int = 10_000, seed: int = 0, level: float = LEVEL) -> Flipped:
+def randomisation(groups: Sequence[Cores], *, samples: int = 10_000, seed: int = 0) -> tuple[float, float, float]:
     """Fisher's randomisation test with the studentised mean (`mean / error` of `estimate`), and its interval by inversion.
+
+    Two-sided p, and the bounds of all differences that are not rejected; NaN where nothing is tested.
 
     p is the share of assignments of signs to core queries whose statistic is at least as far from 0 as the one observed: of
     all assignments up to 16 core queries, else of `samples` drawn ones and the observed, (1 + extreme) / (1 + samples). Of one
@@ -314,14 +306,14 @@ def randomisation(groups: Sequence[Cores], *, samples: int = 10_000, seed: int =
     """
     found = estimate(groups)
     if found.state != TESTED:
-        return Flipped(math.nan, math.nan, math.nan)
+        return math.nan, math.nan, math.nan
     counts = [len(group.sums) for group in groups]
     signs = _signs(sum(counts), samples, seed)
     ends = np.cumsum(counts)
-    flips = [_Flips(group, signs[:, end - count : end]) for group, end, count in zip(groups, ends, counts, strict=True)]
+    flips = [_moments(group, signs[:, end - count : end]) for group, end, count in zip(groups, ends, counts, strict=True)]
 
     def p_of(difference: float) -> float:
-        means, variances = (sum(each) for each in zip(*(flip.moments(difference) for flip in flips), strict=True))
+        means, variances = (sum(each) for each in zip(*(moments(difference) for moments in flips), strict=True))
         with np.errstate(divide="ignore", invalid="ignore"):
             statistics = np.abs(means / len(flips)) / np.sqrt(np.maximum(variances, 0)) * len(flips)
         # the first row has all signs as they are; of differences that are all equal the statistic is infinite, or 0 / 0
@@ -330,25 +322,22 @@ def randomisation(groups: Sequence[Cores], *, samples: int = 10_000, seed: int =
 
     p = p_of(0.0)
     reach = 8 * max(found.error, abs(found.mean), TOLERANCE)
-    bounds = [_last_accepted(p_of, found.mean, side * reach, 1 - level) for side in (-1, 1)]
-    return Flipped(p, *map(float, bounds))
+    bounds = [_last_accepted(p_of, found.mean, side * reach, 1 - LEVEL) for side in (-1, 1)]
+    return p, *map(float, bounds)
 
 
-class _Flips:
-    """One group's mean and variance under every assignment of signs, for any difference that is taken away first."""
+def _moments(group: Cores, signs: np.ndarray) -> Callable[[float], tuple[np.ndarray, np.ndarray]]:
+    """For a difference that is taken away first, a group's mean and variance under every assignment of signs: (rows,) each."""
+    sums, sizes = group.sums, group.sizes
+    of_sums, of_sizes, of_products, of_squares = (signs @ column for column in (sums, sizes, sums * sizes, sizes**2))
+    n, total = len(sums), sizes.sum()
 
-    def __init__(self, group: Cores, signs: np.ndarray):
-        sums, sizes = group.sums, group.sizes
-        self.sums, self.sizes = sums, sizes
-        self.flipped = [signs @ column for column in (sums, sizes, sums * sizes, sizes**2)]
-
-    def moments(self, difference: float) -> tuple[np.ndarray, np.ndarray]:
-        """(rows,) mean and variance."""
-        of_sums, of_sizes, of_products, of_squares = self.flipped
-        n, total, shifted = len(self.sums), self.sizes.sum(), self.sums - difference * self.sizes
-        means = (of_sums - difference * of_sizes) / total
-        squares = (shifted**2).sum() - 2 * means * (of_products - difference * of_squares) + means**2 * (self.sizes**2).sum()
+    def moments(difference: float) -> tuple[np.ndarray, np.ndarray]:
+        shifted, means = sums - difference * sizes, (of_sums - difference * of_sizes) / total
+        squares = (shifted**2).sum() - 2 * means * (of_products - difference * of_squares) + means**2 * (sizes**2).sum()
         return means, n / (n - 1) * squares / total**2
+
+    return moments
 
 
 def _signs(n: int, samples: int, seed: int) -> np.ndarray:
@@ -389,6 +378,4 @@ def signed_ranks(differences: np.ndarray) -> float:
 
     moved = differences[np.abs(differences) > TOLERANCE]
     exact = len(np.unique(np.abs(moved))) == len(moved) <= 50
-    return float(
-        stats.wilcoxon(moved, zero_method="wilcox", correction=False, method="exact" if exact else "asymptotic").pvalue
-    )
+    return float(stats.wilcoxon(moved, correction=False, method="exact" if exact else "asymptotic").pvalue)

@@ -97,30 +97,25 @@ class FastProvider(providers.Provider):
     NAME = "tandem"
     SUPPORTED_MEASURES = (
         measures._nDCG(cutoff=Any(), dcg=Choices("log2"), gains=Choices(NOT_PROVIDED), judged_only=Choices(False)),
-        measures._P(cutoff=Any(), rel=Any(), judged_only=Choices(False)),
-        measures._R(cutoff=Any(), rel=Any(), judged_only=Choices(False)),
-        measures._RR(cutoff=Any(), rel=Any(), judged_only=Choices(False)),
-        measures._AP(cutoff=Any(), rel=Any(), judged_only=Choices(False)),
-        measures._Success(cutoff=Any(), rel=Any(), judged_only=Choices(False)),
+        *(
+            each(cutoff=Any(), rel=Any(), judged_only=Choices(False))
+            for each in (measures._P, measures._R, measures._RR, measures._AP, measures._Success)
+        ),
         measures._Judged(cutoff=Any()),
     )
-
-    def _evaluator(self, measures, qrels):
-        return TandemEvaluator(measures, qrels)
+    _evaluator = TandemEvaluator
 
 
 class TandemProvider(providers.Provider):
     """The measures of registry/measures.yaml."""
 
     NAME = "tandem_measures"
+    _evaluator = TandemEvaluator
 
     def supports(self, measure):
         """Whether it is one of ours, whatever its parameters; ir_measures' error where these are wrong."""
         measure.validate_params()
         return registry.measure(measure.NAME).over not in ("", "aggregate")
-
-    def _evaluator(self, measures, qrels):
-        return TandemEvaluator(measures, qrels)
 
     def qrel_inputs(self, measures):
         """The columns of the qrels that the measures read; the iteration names the perspective."""

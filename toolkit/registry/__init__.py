@@ -6,6 +6,7 @@ An unknown name is a ToolkitError with the nearest right one.
 """
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -94,17 +95,14 @@ def _snapshot() -> dict:
 def regression(name: str) -> RegressionSpec:
     """The registered run of this id (`infosearch-mini.ins.bm25.v2`); without a version the latest, which a note says."""
     known, unread_files = _entries("regressions")
-    versions = {int(known_name[len(name) + 2 :]): known_name for known_name in known if _is_version(known_name, name)}
+    own = (re.fullmatch(rf"{re.escape(name)}\.v(\d+)", known_name) for known_name in known)
+    versions = {int(match[1]): match[0] for match in own if match}
     if name in known or not versions:
         return look_up("regression", name, known, unread_files)
     warn_unread("regressions")
     latest = versions[max(versions)]
     say(f"note: {latest} is the latest version of {name}")
     return known[latest]
-
-
-def _is_version(name: str, of: str) -> bool:
-    return name.startswith(f"{of}.v") and name[len(of) + 2 :].isdecimal()
 
 
 def regressions() -> dict[str, RegressionSpec]:
@@ -128,6 +126,11 @@ def measure(text: str) -> MeasureSpec:
     """The row of a measure, as ir_measures writes it (`WISE(variant='release')@20`); an empty one where it is not ours."""
     name = text.partition("@")[0].partition("(")[0]
     return measures().get(name) or MeasureSpec(name, title="", text="", function="", over="", source="")
+
+
+def letters(name: str) -> str:
+    """What tells a measure's name from others: case and punctuation do not (`p-MRR` is `pMRR`)."""
+    return re.sub(r"[\W_]", "", name).casefold()
 
 
 def with_evidence() -> list[str]:

@@ -59,10 +59,10 @@ def choose_system(
 ) -> SystemSpec:
     """The system of this name, as it is to be used.
 
-    name    of the registry or of `files`, or a folder or Hugging Face id; an id that one entry has is that entry
+    name    of the registry or of `files`, a folder or Hugging Face id (one that an entry has is that entry), or an object with
+            one of the methods of `CALLED`
     files   the user's own YAML files, in the form of `registry/systems/*.yaml`
     recipe  one of the entry's recipes; without it the model card's
-    name    or an object with one of the methods of `CALLED`
     kind    what runs a checkpoint that no entry knows (`dense` unless said)
     query_template, plain_template, passage_template, pooling
             instead of the entry's; in a template `\\\\n` stands for a line feed. Of a query template without a plain one,
@@ -212,17 +212,15 @@ def _on_server(name: str, known: Container[str], kind: str) -> SystemSpec | None
     if not short or short["api"] not in apis():
         return None
     if PLACE.match(short["model"]):
-        raise ToolkitError(
-            f"{name.partition('@')[0]} names an address where a model is", "it is http:MODEL@http://HOST:PORT/v1"
-        )
+        message = f"{name.partition('@')[0]} names an address where a model is"
+        raise ToolkitError(message, "it is http:MODEL@http://HOST:PORT/v1")
     model, server = short["model"].replace("%40", "@"), {"api": short["api"]}
     if short["address"] is not None:
         server["base_url"] = _address(f"{short['api']}:{short['model']}", short["address"])
     called = _name_of(model, short["api"], known)
     parameters = {"model": model} | ({"similarity": "cos"} if kind == "dense" else {})
-    return SystemSpec(
-        name=called, description=SERVED, kind=kind, loader="endpoint", server=server, parameters=parameters, notes=PLAIN
-    )
+    said = {"description": SERVED, "notes": PLAIN}
+    return SystemSpec(name=called, kind=kind, loader="endpoint", server=server, parameters=parameters, **said)
 
 
 def _address(model: str, address: str) -> str:
@@ -235,10 +233,8 @@ def _address(model: str, address: str) -> str:
     host = re.fullmatch(r"(\[[^]]*\]|[^/:]+)(:\d+)?(/(?!/).*)?", address, re.DOTALL)
     if host and (host[2] or host[3] or host[1] == "localhost") and _is_private(host[1].strip("[]")):
         return f"http://{address}"
-    raise ToolkitError(
-        f"{model}: what stands behind the @ is no address",
-        "an address begins with http:// or https://, as in http:MODEL@https://host/v1; an @ of a model's name is written %40",
-    )
+    hint = "an address begins with http:// or https://, as in http:MODEL@https://host/v1; an @ of a model's name is written %40"
+    raise ToolkitError(f"{model}: what stands behind the @ is no address", hint)
 
 
 def _is_private(host: str) -> bool:

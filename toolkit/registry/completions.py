@@ -18,11 +18,8 @@ _KEY = re.compile(r"^([\w.-]+):", re.M)
 
 def benchmarks(prefix: str) -> list[str]:
     """Benchmarks; of one that is written out already, its groups and modes too."""
-    names = [name for kind in _files("benchmarks") for name in _entries(kind)]
-    parts = [
-        part for path in _files("benchmarks") for name in _entries(path) if _goes_on(prefix, name) for part in _parts(path)
-    ]
-    return [*names, *parts]
+    begun = (path for path in _files("benchmarks") for name in _entries(path) if prefix.startswith(name))
+    return [*_names("benchmarks"), *(part for path in begun for part in _parts(path))]
 
 
 def systems(prefix: str) -> list[str]:
@@ -92,10 +89,6 @@ def _entries(path: Path) -> list[str]:
         return _ENTRY.findall(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):  # `tandem doctor` says what is wrong with it
         return []
-
-
-def _goes_on(prefix: str, name: str) -> bool:
-    return prefix.startswith((f"{name}-", name)) and len(prefix) >= len(name)
 
 
 def _parts(path: Path) -> Iterator[str]:

@@ -61,9 +61,13 @@ class Unread(NamedTuple):
 
 
 class NameTaken(ToolkitError):
-    """An entry has a name that another one has, or that becomes one with another's."""
+    """An entry has a name that another one has, or that becomes one with another's, its `twin`."""
 
-    name = ""
+    def __init__(self, place: str, name: str, twin: str = ""):
+        what = f"the names {twin!r} and {name!r} {AS_FILES}" if twin else f"the name {name!r} is taken already"
+        override = "" if twin else "; a system or index may say `override: true`"
+        super().__init__(f"{place}: {what}", f"choose another name{override}")
+        self.name = name
 
 
 def entries(kind: str, spec: type[Spec], taken: frozenset[str] = frozenset()) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
@@ -101,9 +105,9 @@ def read_each(
         try:
             mine = read_entries([path], spec, taken)
             if again := [name for name in mine if name in known]:
-                raise _name_taken(str(path), again[0])
+                raise NameTaken(str(path), again[0])
             if twins := as_one([*known, *mine]):
-                raise _name_taken(str(path), *twins[::-1])
+                raise NameTaken(str(path), *twins[::-1])
             known |= mine
         except ToolkitError as error:
             unread.append(Unread(error, error.name if isinstance(error, NameTaken) else ""))
@@ -134,9 +138,9 @@ def read_entries(
                 raise ToolkitError(f"{place}: {problem}", "see the entries in toolkit/registry")
             override = getattr(entry, "override", False)
             if entry.name in known or (entry.name in taken and not override):
-                raise _name_taken(place, entry.name)
+                raise NameTaken(place, entry.name)
             if (other := files.setdefault(file_word(entry.name), entry.name)) != entry.name:
-                raise _name_taken(place, entry.name, other)
+                raise NameTaken(place, entry.name, other)
             if override and entry.name not in taken:
                 near = did_you_mean(entry.name, taken)
                 raise ToolkitError(f"{place}: override, but there is no {entry.name!r} yet", f"{near}leave `override` out")
@@ -165,14 +169,6 @@ def _inherited(row: Any, bases: Mapping[str, Any], place: str) -> Any:
         if isinstance(mine, dict):
             merged[name] = {key: value for key, value in {**theirs, **mine}.items() if value is not None}
     return {**merged, **{name: value for name, value in row.items() if name not in MERGED or not isinstance(value, dict)}}
-
-
-def _name_taken(place: str, name: str, twin: str = "") -> NameTaken:
-    what = f"the names {twin!r} and {name!r} {AS_FILES}" if twin else f"the name {name!r} is taken already"
-    override = "" if twin else "; a system or index may say `override: true`"
-    error = NameTaken(f"{place}: {what}", f"choose another name{override}")
-    error.name = name
-    return error
 
 
 def _problem(entry: Any) -> str:
@@ -212,10 +208,8 @@ def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
         if key in types:
             problems += _misfits(value, types[key], f"key {key!r}") or _unprintable(value, f"key {key!r}")
     if problems:
-        known = ", ".join(types)
-        raise ToolkitError(
-            f"{place}: {len(problems)} invalid key{'s' if len(problems) > 1 else ''}", f"known keys: {known}", problems=problems
-        )
+        message = f"{place}: {len(problems)} invalid key{'s' if len(problems) > 1 else ''}"
+        raise ToolkitError(message, f"known keys: {', '.join(types)}", problems=problems)
     return spec(**{key: tuple(value) if typing.get_origin(types[key]) is tuple else value for key, value in row.items()})
 
 

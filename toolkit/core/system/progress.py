@@ -34,15 +34,12 @@ def silenced(notes: list[str] | None = None) -> Iterator[None]:
 
     notes  is given what would have been said
     """
-    global _notes
-    before = _quiet, _notes
-    set_quiet(True)
-    _notes = notes
+    global _quiet, _notes
+    before, _quiet, _notes = (_quiet, _notes), True, notes
     try:
         yield
     finally:
-        set_quiet(before[0])
-        _notes = before[1]
+        _quiet, _notes = before
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,7 +25,7 @@ LARGEST = 1_000_000  # values of a YAML file, those of an alias counted wherever
 SHORT = 1 << 13  # characters of a line of JSON that is worth reading quickly
 LONGEST = 4000  # digits of a whole number: Python writes no more than 4,300
 KINDS = {dict: "a mapping", list: "a list"}
-SAVE = "save the file as UTF-8 text"
+SAVE, AGAIN = "save the file as UTF-8 text", "make or fetch the file again"
 HALF = "half a surrogate pair, which is no text"
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -59,20 +60,12 @@ def parse_yaml(data: bytes | str, place: str, kind: type | None = None, hint: st
 
     Raises ToolkitError, which names the place, the line where it is known, and what is wrong; `hint` is in place of our own.
     """
-    try:
-        value = decode_yaml(_text(data))
-    except Malformed as error:
-        raise _refusal(error, "YAML", place, hint or "a value with a colon or quote needs quotes") from error
-    return _checked(value, place, kind, hint)
+    return _parsed(decode_yaml, "YAML", data, place, kind, hint, "a value with a colon or quote needs quotes")
 
 
 def parse_json(data: bytes | str, place: str, kind: type | None = None, hint: str = "", *, finite: bool = True) -> Any:
     """The value in JSON; parameters and errors as of `parse_yaml`; finite: as of `decode_json`."""
-    try:
-        value = decode_json(_text(data), finite=finite)
-    except Malformed as error:
-        raise _refusal(error, "JSON", place, hint or "make or fetch the file again") from error
-    return _checked(value, place, kind, hint)
+    return _parsed(partial(decode_json, finite=finite), "JSON", data, place, kind, hint, AGAIN)
 
 
 def decode_json(text: str, *, finite: bool = True, halves: bool = False) -> Any:
@@ -130,14 +123,8 @@ def decode_yaml(text: str) -> Any:
         raise Malformed(error.reason, text.encode()[: error.position].count(b"\n") + 1) from error
     except Malformed:
         raise
-    except (
-        yaml.YAMLError,
-        ValueError,
-        LookupError,
-        AttributeError,
-        TypeError,
-        RecursionError,
-    ) as error:  # a tag of another value
+    # of a tag of another value
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
         raise Malformed("nested too deep" if isinstance(error, RecursionError) else f"impossible value ({error})") from error
     return value
 
@@ -171,18 +158,18 @@ def _text(data: bytes | str) -> str:
         raise Malformed("not UTF-8 text", data.count(b"\n", 0, error.start) + 1) from error
 
 
-def _refusal(error: Malformed, form: str, place: str, hint: str) -> ToolkitError:
-    where = f", line {error.line}" if error.line else ""
-    if isinstance(error.__cause__, UnicodeDecodeError):
-        return ToolkitError(f"{place}{where}: {error}", SAVE)
-    return ToolkitError(f"{place}{where}: not {form}: {error}", hint)
-
-
-def _checked(value: Any, place: str, kind: type | None, hint: str) -> Any:
+def _parsed(
+    decode: Callable[[str], Any], form: str, data: bytes | str, place: str, kind: type | None, hint: str, usual: str
+) -> Any:
+    try:
+        value = decode(_text(data))
+    except Malformed as error:
+        where = f"{place}, line {error.line}" if error.line else place
+        if isinstance(error.__cause__, UnicodeDecodeError):
+            raise ToolkitError(f"{where}: {error}", SAVE) from error
+        raise ToolkitError(f"{where}: not {form}: {error}", hint or usual) from error
     if kind and not isinstance(value, kind):
-        raise ToolkitError(
-            f"{place}: expected {KINDS[kind]}, found {type(value).__name__}", hint or "make or fetch the file again"
-        )
+        raise ToolkitError(f"{place}: expected {KINDS[kind]}, found {type(value).__name__}", hint or AGAIN)
     return value
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 from textwrap import wrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.notes import most_important
@@ -143,11 +143,6 @@ def to_text(tables: Sequence[Table], style: TableStyle = PLAIN, *, terse: bool =
     return "\n".join(blocks)
 
 
-def without_notes(table: Table) -> Table:
-    """The table alone."""
-    return replace(table, notes=())
-
-
 def prepared(tables: Sequence[Table], style: TableStyle) -> list[Table]:
     """The tables sorted, and with a note of what is in per cent. Raises ToolkitError where none has the column to sort by."""
     if style.sort:
@@ -180,12 +175,9 @@ def _sorted(table: Table, place: int) -> Table:
             blocks[-1].append(row)
         else:
             blocks.append([row])
-    values = {block[0]: _sort_value(table.rows[block[0]][place]) for block in blocks}
-    numbers = [block for block in blocks if isinstance(values[block[0]], float)]
-    words = [block for block in blocks if isinstance(values[block[0]], str)]
-    numbers.sort(key=lambda block: values[block[0]] * (1 if table.columns[place].lower else -1))
-    words.sort(key=lambda block: values[block[0]])
-    order = [row for block in [*numbers, *words, *(b for b in blocks if values[b[0]] is None)] for row in block]
+    sign = 1 if table.columns[place].lower else -1
+    blocks.sort(key=lambda block: _sort_key(table.rows[block[0]][place], sign))
+    order = [row for block in blocks for row in block]
     return _picked(table, order)
 
 
@@ -206,11 +198,12 @@ def _place(columns: Sequence[Column], name: str) -> int | None:
     return None
 
 
-def _sort_value(cell: Cell) -> float | str | None:
+def _sort_key(cell: Cell, sign: int) -> tuple[Any, ...]:
+    """Numbers come first, times `sign`, then words, then what is neither."""
     value = value_of(cell)
     if isinstance(value, int | float):
-        return None if math.isnan(value) else float(value)
-    return value.casefold() if value else None
+        return (2,) if math.isnan(value) else (0, sign * float(value))
+    return (1, value.casefold()) if value else (2,)
 
 
 def value_of(cell: Cell) -> str | int | float | None:

@@ -71,8 +71,6 @@ def decode_dictionary(column: pyarrow.Array | pyarrow.ChunkedArray) -> tuple[np.
         column = column.dictionary_encode()
     if isinstance(column, pyarrow.ChunkedArray):
         column = column.unify_dictionaries().combine_chunks()
-        if isinstance(column, pyarrow.ChunkedArray):  # arrow keeps an empty column chunked
-            column = to_arrow([]).dictionary_encode() if column.num_chunks == 0 else column.chunk(0)
     return to_numpy(column.indices).astype(np.int32, copy=False), column.dictionary.cast(pyarrow.string())
 
 

@@ -24,7 +24,7 @@ class ShownResult:
 def as_html(table: Table) -> str:
     """A table with its title above it and its notes below."""
     cells, _ = cells_of(table, PLAIN)
-    heads = [f"{column.above} {column.name}".strip() for column in table.columns]
+    heads = [column.title for column in table.columns]
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in dict.fromkeys(table.notes))
     title = f"<p>{html.escape(table.title.strip())}</p>" if table.title.strip() else ""
     return title + (tabular.to_html(heads, cells) if table.rows else "") + (f"<ul>{notes}</ul>" if notes else "")

@@ -25,10 +25,11 @@ def to_tsv(table: Table, style: TableStyle = PLAIN, *, heads: bool = True) -> st
 def to_latex(table: Table, style: TableStyle = PLAIN) -> str:
     """A tabular with the rules of the booktabs package; minus signs are LaTeX's."""
     cells, right = cells_of(table, style)
-    rows = [[_latex_cell(text, is_number) for text, is_number in zip(row, right, strict=True)] for row in cells]
+    rows = [[latex_number(text.rstrip()) if right[place] else latex(text) for place, text in enumerate(row)] for row in cells]
     for row in table.below:
         rows[row][0] = r"\quad " + rows[row][0]
-    over = [latex_span(above, end - start) for above, start, end in spans(table.columns)]
+    heads_over = ((latex(above), end - start) for above, start, end in spans(table.columns))
+    over = [f"\\multicolumn{{{columns}}}{{c}}{{{above}}}" if above else "" for above, columns in heads_over]
     heads = [latex(column.name) for column in table.columns]
     above = [over] if any(column.above for column in table.columns) else []
     return latex_tabular("".join("r" if number else "l" for number in right), [*above, heads], [rows])
@@ -44,15 +45,6 @@ def latex_tabular(
     for rows in blocks:
         lines += ["\\midrule", *map(line, rows)]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
-
-
-def latex_span(text: str, columns: int) -> str:
-    """A head over several columns."""
-    return f"\\multicolumn{{{columns}}}{{c}}{{{latex(text)}}}" if text else ""
-
-
-def _latex_cell(text: str, is_number: bool) -> str:
-    return latex_number(text.rstrip()) if is_number else latex(text)
 
 
 def latex_number(text: str) -> str:

@@ -53,8 +53,8 @@ def read_provenances(path: Path) -> Provenances:
     if problems:
         more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
         hint = 'a line is {"id": "d1", "made": [{"role": "wrote", "by": "gpt-4o", "family": "gpt"}]}'
-        what = f"{path}: {len(problems)} line{'s are' if len(problems) > 1 else ' is'} no provenance"
-        raise ToolkitError(what, hint, problems=problems[:SHOWN] + more)
+        message = f"{path}: {len(problems)} line{'s are' if len(problems) > 1 else ' is'} no provenance"
+        raise ToolkitError(message, hint, problems=problems[:SHOWN] + more)
     return {item: tuple(made) for item, made in found.items()}
 
 

@@ -39,6 +39,7 @@ ENDINGS = {
     "qrels": ("txt", "tsv", "qrels"),
     "candidates": ("trec", "txt", "run"),
 }
+MEANT = {**dict.fromkeys(("corpora", "documents", "docs"), "corpus"), "queries": "topics", "topic": "topics", "qrel": "qrels"}
 NAMED = re.compile(rf"({'|'.join(ENDINGS)})(?:\.(.+?))??\.(\w+?)(?:\.(?:gz|zst))?")
 DESCRIPTION = "a benchmark in a folder of one's own"
 
@@ -122,9 +123,7 @@ class OwnFolder:
     def _near_miss(self, path: Path) -> None:
         """A file that seems to be meant as one of the folder's: `topic.jsonl`, `Qrels.txt`."""
         what, _, ending = path.name.partition(".")
-        near = {"corpora": "corpus", "documents": "corpus", "docs": "corpus", "queries": "topics", "topic": "topics"}.get(
-            what.lower(), "qrels" if what.lower() == "qrel" else what.lower()
-        )
+        near = MEANT.get(what.lower(), what.lower())
         if path.is_file() and near in ENDINGS and ending:
             self.remarks.warning(path, 0, "the file is not read", f"is it meant as {near}.{ending}?")
 

@@ -17,13 +17,8 @@ from toolkit.files.provenance import Recorded, part
 from toolkit.metrics.families.pairs import followed
 from toolkit.registry.families import Lineage, lineage
 
-GOLD, NEGATIVE, RELEVANT, OTHER, QUERY = (
-    "gold documents",
-    "instruction negatives",
-    "relevant documents",
-    "other judged documents",
-    "queries",
-)
+GOLD, NEGATIVE, QUERY = "gold documents", "instruction negatives", "queries"
+RELEVANT, OTHER = "relevant documents", "other judged documents"
 SYSTEM, BASE_MODEL, FAMILY = RELATIONS = ("system", "base", "family")  # the closest first
 VERBS = dict(zip(ROLES, ("were written by", "were filtered by", "were judged by"), strict=True))
 STEPS = ("retrieval", "reranking", "expansion")  # of a record, whose systems a run is of

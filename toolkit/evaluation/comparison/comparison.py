@@ -167,14 +167,14 @@ def corrected(
 ) -> tuple[list[list[Change]], Family]:
     """The changes of several runs from one, with `holm` where a number is primary (see `primary_numbers`), and over what."""
     overall = [[change for change in changes if change.group == overall_group(changes)] for changes in of_runs]
-    numbers = dict.fromkeys((change.measure, change.mode) for changes in overall for change in changes)
+    numbers = dict.fromkeys(change.number for changes in overall for change in changes)
     chosen = primary_numbers(list(numbers), judgments.modes, primary) if numbers else []
     group = overall[0][0].group if numbers else ""
-    places = [(run, change) for run, changes in enumerate(overall) for change in changes if _number(change) in chosen]
+    places = [(run, change) for run, changes in enumerate(overall) for change in changes if change.number in chosen]
     adjusted = holm([change.p for _, change in places])
-    holms = {(run, change.group, *_number(change)): p for (run, change), p in zip(places, adjusted, strict=True)}
+    holms = {(run, change.group, *change.number): p for (run, change), p in zip(places, adjusted, strict=True)}
     made = [
-        [replace(each, holm=holms.get((run, each.group, *_number(each)), math.nan)) for each in changes]
+        [replace(each, holm=holms.get((run, each.group, *each.number), math.nan)) for each in changes]
         for run, changes in enumerate(of_runs)
     ]
     return made, Family(tuple(chosen), len(of_runs), group)
@@ -183,10 +183,6 @@ def corrected(
 def overall_group(changes: Sequence[Change]) -> str:
     """The group of the average, or the only one: it comes last."""
     return changes[-1].group if changes else ""
-
-
-def _number(change: Change) -> Number:
-    return change.measure, change.mode
 
 
 def testing_notes(changes: Iterable[Change], family: Family, testing: Testing, name: str) -> Iterator[str]:
@@ -198,7 +194,7 @@ def testing_notes(changes: Iterable[Change], family: Family, testing: Testing, n
     )
     few = [change for change in changes if change.state == FEW]
     if few:
-        named = (f"{change.group} {in_mode(*_number(change))} ({change.untested})" for change in reversed(few))
+        named = (f"{change.group} {in_mode(*change.number)} ({change.untested})" for change in reversed(few))
         yield f"not tested, as fewer than six core queries differ: {three(named)}"
 
 

@@ -38,9 +38,8 @@ def own_interval(measure: str, groups: Sequence[OfGroup]) -> Bounds | None:
     """Of the value of one group, or of the average of several; None where nothing is known of how others would vary."""
     spec = registry.measure(measure)
     range_of = {"lowest": spec.lowest, "highest": 1.0} if spec.unit == "fraction" else {}
-    bounds = estimate([group.cores for group in groups]).value_interval(
-        **range_of, binary=all(group.binary for group in groups)
-    )
+    found, binary = estimate([group.cores for group in groups]), all(group.binary for group in groups)
+    bounds = found.value_interval(**range_of, binary=binary)
     return bounds and (float(bounds[0]), float(bounds[1]))
 
 

@@ -44,9 +44,10 @@ def run_notes(
     qrels = judgments.qrels
     notes = []
     for run in runs:
-        absent = len(set(qrels.query_ids).difference(run.query_ids))
-        denominators = _denominators(run, len(qrels.query_ids), absent, missing)
-        lines = [Note(denominators, MISLEADS if absent else ROUTINE)]
+        judged, absent = len(qrels.query_ids), len(set(qrels.query_ids).difference(run.query_ids))
+        scored = judged - absent if missing == "skip" else judged
+        counts = f"{judged:,} queries judged, {len(run.query_ids):,} in the run, {scored:,} scored, {absent:,} absent"
+        lines = [Note(counts, MISLEADS if absent else ROUTINE)]
         lines += weighed(describe(found[run.tag], measures=measures, missing=missing), MISLEADS)
         lines += weighed(unlined_note(run, qrels, measures), MISLEADS)
         optimists = [measure for measure in measures if tandem.parse(measure).DEFAULT is None]
@@ -132,11 +133,6 @@ def _experimental(measures: Sequence[str]) -> list[str]:
     if not names:
         return []
     return [f"experimental, of this project, and not shown to be better than WISE and p-MRR: {', '.join(dict.fromkeys(names))}"]
-
-
-def _denominators(run: Run, judged: int, absent: int, missing: str) -> str:
-    scored = judged - absent if missing == "skip" else judged
-    return f"{judged:,} queries judged, {len(run.query_ids):,} in the run, {scored:,} scored, {absent:,} absent"
 
 
 def _depths(runs: Sequence[Run]) -> list[str]:

@@ -21,19 +21,8 @@ from toolkit.registry.published.comparison import Beside, Standing, beside, meas
 from toolkit.registry.published.paper_tables import cells, printed_row
 from toolkit.registry.published.tables_as_text import numbered
 
-HEADS = (
-    "run",
-    "group",
-    "mode",
-    "measure",
-    "value",
-    "published",
-    "difference",
-    "table",
-    "system",
-    "printed group",
-    "printed mode",
-)
+HEADS = ("run", "group", "mode", "measure", "value", "published", "difference")  # of ours and both, then of what is printed
+HEADS += ("table", "system", "printed group", "printed mode")
 
 
 def paper_of(benchmark: str | None) -> tuple[str, tuple[str, ...]]:
@@ -45,10 +34,8 @@ def paper_of(benchmark: str | None) -> tuple[str, tuple[str, ...]]:
     if selection is None:
         raise ToolkitError("published numbers are of a benchmark", "--benchmark ID, one of ours")
     if datasets.load(selection.benchmark).spec.mini:
-        raise ToolkitError(
-            f"{selection.benchmark} was written for this project: its scores are never set beside published ones",
-            "evaluate a run of the published benchmark",
-        )
+        message = f"{selection.benchmark} was written for this project: its scores are never set beside published ones"
+        raise ToolkitError(message, "evaluate a run of the published benchmark")
     if not cells(selection.benchmark):
         raise ToolkitError(f"nothing published is known of {selection.benchmark}", "tandem benchmarks published --help")
     return selection.benchmark, selection.groups
@@ -83,9 +70,8 @@ def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
     try:
         return printed_row(paper, name)
     except ToolkitError as error:
-        raise ToolkitError(
-            f"{run.source or run.tag}: {error.message}", f"name the row: --published SYSTEM; {error.hint}"
-        ) from error
+        hint = f"name the row: --published SYSTEM; {error.hint}"
+        raise ToolkitError(f"{run.source or run.tag}: {error.message}", hint) from error
 
 
 def _record_of(run: Run) -> Mapping[str, Any]:
@@ -189,10 +175,8 @@ def _summary(rows: Sequence[Beside]) -> list[str]:
         for what, some in kinds.items():
             if some:
                 off = [abs(row.difference) for row in some]
-                lines.append(
-                    f"{run} and {names} as published: {len(off)} {what}, off by {math.fsum(off) / len(off):.4f} on average,"
-                    f" {max(off):.4f} at most"
-                )
+                far = f"off by {math.fsum(off) / len(off):.4f} on average, {max(off):.4f} at most"
+                lines.append(f"{run} and {names} as published: {len(off)} {what}, {far}")
     return lines
 
 

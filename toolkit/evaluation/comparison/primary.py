@@ -53,9 +53,8 @@ def _twin(number: Number, modes: Modes) -> Number | None:
     their minimum, Robustness, is nDCG.
     """
     measure, mode = number
-    return (
-        (measure.replace("Robustness", "nDCG", 1), mode) if mode in modes.of(BASE) and _name(number) == "Robustness" else None
-    )
+    is_one = mode in modes.of(BASE) and _name(number) == "Robustness"
+    return (measure.replace("Robustness", "nDCG", 1), mode) if is_one else None
 
 
 def _name(number: Number) -> str:

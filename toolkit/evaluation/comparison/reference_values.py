@@ -57,7 +57,7 @@ class Joined(compute.Joined):
     def groups_of(self, query_ids: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
         """The core queries of each reference; query_ids  those of `positions`."""
         names, codes = super().groups_of(self.qrels.query_ids)
-        return _copied_ids(names), np.concatenate([codes + copy * len(names) for copy in range(COPIES)])
+        return _copied_ids(names), _copied_codes(codes, len(names))
 
     def group(self, query_id: str) -> str:
         """The core query of one."""

@@ -36,7 +36,6 @@ _LAYOUT = (  # of lines that are no comments
     ),
 )
 # RE2's \s knows no vertical tab
-_UNREADABLE = {"query_id": r"^$|[\t\n\v\f\r \x00]|^[#" + "\ufeff]"}
 _WHITE = r"^$|[\t\n\v\f\r \x00]"
 
 
@@ -61,13 +60,9 @@ def read_bytes(path: str | Path, most: int | None = None) -> bytes:
 
 def first_lines(data: bytes) -> Iterator[bytes]:
     """The lines that are neither blank nor comments, one by one: whoever looks at the first does not split the file."""
-    start, end = 3 * data.startswith(codecs.BOM_UTF8), 0
-    while start < len(data):
-        end = data.find(b"\n", start)
-        line = data[start : end if end >= 0 else len(data)].strip()
-        if line and not is_comment(line):
-            yield line
-        start = end + 1 if end >= 0 else len(data)
+    lines = io.BytesIO(data)
+    lines.seek(3 * data.startswith(codecs.BOM_UTF8))
+    yield from (line for line in map(bytes.strip, lines) if line and not is_comment(line))
 
 
 def text_lines(data: bytes, source: str) -> Iterator[tuple[int, str]]:
@@ -103,9 +98,8 @@ def _unpack(file: BinaryIO, path: str | Path, most: int | None) -> bytes:
     except (EOFError, zlib.error, OSError) as error:
         if getattr(error, "errno", None):  # the disk, not the data
             raise
-        raise ToolkitError(
-            f"{path}, line {lines}: the compressed data is damaged or breaks off here", "make or fetch the file again"
-        ) from error
+        message = f"{path}, line {lines}: the compressed data is damaged or breaks off here"
+        raise ToolkitError(message, "make or fetch the file again") from error
     return b"".join(chunks)
 
 
@@ -182,9 +176,7 @@ def text_problems(data: bytes) -> list[Problem]:
 def check_ids(name: str, ids: Iterable[str]) -> None:
     """Raise ToolkitError for an id that is empty or holds white space, and for a query id that seems to start a comment."""
     ids = ids if isinstance(ids, pyarrow.Array) else to_arrow(ids)
-    bad = ids.filter(compute.match_substring_regex(ids, _UNREADABLE.get(name, _WHITE)))
+    bad = ids.filter(compute.match_substring_regex(ids, _WHITE + ("|^[#\ufeff]" if name == "query_id" else "")))
     if len(bad):
-        raise ToolkitError(
-            f"{name} {bad[0].as_py()!r} cannot stand in a TREC file",
-            "ids and tags are not empty and hold no white space; query ids do not begin with #",
-        )
+        hint = "ids and tags are not empty and hold no white space; query ids do not begin with #"
+        raise ToolkitError(f"{name} {bad[0].as_py()!r} cannot stand in a TREC file", hint)

@@ -79,18 +79,13 @@ def findings(run: Run, qrels: Qrels, groups: Mapping[str, str] | None = None) ->
     pairs = joined.pairs("trec")
     documents = joined.documents("trec")
     judged = set(documents.query_ids)
-    tied_queries, tied_judged = _ties(joined)
-    decimals, close, comparisons = _coarseness(pairs)
     ids = np.array(pairs.query_ids, object)
     return Findings(
-        modes=_modes(joined),
-        unjudged=sum(query_id not in judged for query_id in joined.run.query_ids),
-        tied_queries=tied_queries,
-        tied_judged=tied_judged,
-        decimals=decimals,
-        close=close,
-        comparisons=comparisons,
-        rank_only=_rank_only(joined.run),
+        _modes(joined),
+        sum(query_id not in judged for query_id in joined.run.query_ids),
+        *_ties(joined),
+        *_coarseness(pairs),
+        _rank_only(joined.run),
         unpaired=pairs.unpaired,
         without_gold=tuple(ids[~pairs.has(pairs.gold)]),
         without_negatives=tuple(ids[~pairs.has(~pairs.gold)]),
@@ -108,14 +103,9 @@ def _modes(joined: Joined) -> dict[str, ModeFindings]:
         queries = np.array([row for row, (_, split_off) in enumerate(split) if split_off == mode])
         lengths = documents.lengths[queries]
         present = lengths[lengths > 0]
-        gold, missing = _gold_in_mode(pairs, mode)
-        by_mode[mode] = ModeFindings(
-            judged=len(queries),
-            absent=tuple(split[row][0] for row in queries[lengths == 0]),
-            gold=gold,
-            missing_gold=missing,
-            depth=(int(present.min()), int(present.max())) if len(present) else (0, 0),
-        )
+        absent = tuple(split[row][0] for row in queries[lengths == 0])
+        depth = (int(present.min()), int(present.max())) if len(present) else (0, 0)
+        by_mode[mode] = ModeFindings(len(queries), absent, *_gold_in_mode(pairs, mode), depth)
     return by_mode
 
 
@@ -131,6 +121,7 @@ def _gold_in_mode(pairs: Pairs, mode: str) -> tuple[int, int]:
 
 
 def _ties(joined: Joined) -> tuple[int, int]:
+    """Queries with documents of equal score, and those where a judged document is among them."""
     run, in_tie = joined.run, joined.run.tied
     documents = joined.documents("trec")
     code = {query_id: code for code, query_id in enumerate(run.query_ids)}

@@ -18,28 +18,26 @@ def delta_recall(positions: Positions, cutoff: int) -> np.ndarray:
         found = positions.total(rows & ~positions.missing & (positions.ranks <= cutoff))
         return np.divide(found, wanted, out=np.full(len(wanted), np.nan), where=wanted > 0)
 
-    return recall(_asked_for(positions)) - recall(_ruled_out(positions))
+    asked, ruled_out = _kinds(positions)
+    return recall(asked) - recall(ruled_out)
 
 
 def delta_reciprocal_rank(positions: Positions, cutoff: int) -> np.ndarray:
     """1 / rank of the first document asked for, less that of the first one ruled out; 0 beyond rank k. In [-1, 1]."""
-    asked, ruled_out = (_first(positions, rows) for rows in (_asked_for(positions), _ruled_out(positions)))
+    asked, ruled_out = (_first(positions, rows) for rows in _kinds(positions))
     values = np.where(asked <= cutoff, 1 / asked, 0.0) - np.where(ruled_out <= cutoff, 1 / ruled_out, 0.0)
     return _where_both(positions, values)
 
 
 def right_rank(positions: Positions, cutoff: int) -> np.ndarray:
     """1 where the first document asked for is in the top k, above every document ruled out; else 0."""
-    asked, ruled_out = (_first(positions, rows) for rows in (_asked_for(positions), _ruled_out(positions)))
+    asked, ruled_out = (_first(positions, rows) for rows in _kinds(positions))
     return _where_both(positions, ((asked <= cutoff) & (asked < ruled_out)).astype(np.float64))
 
 
-def _asked_for(positions: Positions) -> np.ndarray:
-    return positions.relevance > 0
-
-
-def _ruled_out(positions: Positions) -> np.ndarray:
-    return positions.relevance == 0
+def _kinds(positions: Positions) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) bool each: documents asked for, and documents ruled out."""
+    return positions.relevance > 0, positions.relevance == 0
 
 
 def _first(positions: Positions, rows: np.ndarray) -> np.ndarray:
@@ -51,5 +49,4 @@ def _first(positions: Positions, rows: np.ndarray) -> np.ndarray:
 
 
 def _where_both(positions: Positions, values: np.ndarray) -> np.ndarray:
-    both = (positions.total(_asked_for(positions)) > 0) & (positions.total(_ruled_out(positions)) > 0)
-    return np.where(both, values, np.nan)
+    return np.where(np.all([positions.total(rows) > 0 for rows in _kinds(positions)], axis=0), values, np.nan)

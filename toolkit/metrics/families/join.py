@@ -83,10 +83,8 @@ def _refuse_twice(run: Run, lines: np.ndarray, match: np.ndarray) -> None:
     _, first = np.unique(match, return_index=True)
     line = lines[np.setdiff1d(np.arange(len(match)), first)[0]]
     query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
-    raise ToolkitError(
-        f"{run.source or 'the run'}: document {doc_id} is ranked twice for query {query_id}",
-        "a run has each document at most once in a query",
-    )
+    message = f"{run.source or 'the run'}: document {doc_id} is ranked twice for query {query_id}"
+    raise ToolkitError(message, "a run has each document at most once in a query")
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +125,11 @@ class Positions:
 
     def documents(self) -> Positions:
         """One row a (query, document): its highest label over the subtopics, as for measures that know none."""
-        if _starts(self.queries, self.docs).all():
+        if starts(self.queries, self.docs).all():
             return self
         best = np.lexsort((-self.relevance, self.docs, self.queries))
         # back in the order of ids: sums do not depend on which document came first in the file
-        return self._rows(np.sort(best[_starts(self.queries[best], self.docs[best])]))
+        return self._rows(np.sort(best[starts(self.queries[best], self.docs[best])]))
 
     def total(self, weights: np.ndarray) -> np.ndarray:
         """(queries,) float64: the sum of a value a row over each query's rows."""
@@ -175,15 +173,14 @@ def judgments(qrels: Qrels) -> Positions:
     queries, docs, subtopics = (getattr(qrels, name).astype(np.int64) for name in ("queries", "docs", "subtopics"))
     # sums over rows do not depend on the order of the qrels' lines in their last digit
     order = np.lexsort((subtopics, text_order(qrels.doc_ids)[docs], queries))
-    rows = order[_starts(queries[order], docs[order], subtopics[order])]
-    nowhere = Located(
-        np.ones(len(rows), np.int64), np.zeros(len(rows)), np.ones(len(rows), bool), np.zeros(len(qrels.query_ids), np.int64)
-    )
+    rows = order[starts(queries[order], docs[order], subtopics[order])]
+    n, queried = len(rows), len(qrels.query_ids)
+    nowhere = Located(np.ones(n, np.int64), np.zeros(n), np.ones(n, bool), np.zeros(queried, np.int64))
     columns = (column[rows] for column in (queries, docs, subtopics, qrels.relevance))
     return Positions(qrels.query_ids, *columns, *nowhere, qrels.iterations, qrels.weights)
 
 
-def _starts(*columns: np.ndarray) -> np.ndarray:
+def starts(*columns: np.ndarray) -> np.ndarray:
     """(n,) bool: the rows of sorted columns that differ from the row before."""
     new = np.ones(len(columns[0]), bool)
     new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])

@@ -103,10 +103,8 @@ def judged_modes(query_ids: Sequence[str], modes: Modes) -> dict[str, list[str]]
                 roles[role] = mode
     for base, mode, first in again:
         if modes[mode] != ROLE_NAMES[CHANGED] or judged[base][BASE]:
-            raise ToolkitError(
-                f"query {base} is judged as {join_mode(base, first)} and as {join_mode(base, mode)}",
-                f"a query has one mode of each role: both are {modes[mode]}",
-            )
+            message = f"query {base} is judged as {join_mode(base, first)} and as {join_mode(base, mode)}"
+            raise ToolkitError(message, f"a query has one mode of each role: both are {modes[mode]}")
     return judged
 
 

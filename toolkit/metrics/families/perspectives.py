@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from toolkit.metrics.families.join import Positions
+from toolkit.metrics.families.join import Positions, starts
 
 
 def mrecall(positions: Positions, cutoff: int) -> np.ndarray:
@@ -56,10 +56,8 @@ def _alpha_dcg(positions: Positions, shares: np.ndarray, rows: np.ndarray, ranks
     """(queries,) float64 of these rows, `ranks` parallel to all rows."""
     rows = rows[np.lexsort((ranks[rows], positions.subtopics[rows], positions.queries[rows]))]
     queries, subtopics = positions.queries[rows], positions.subtopics[rows]
-    starts = np.ones(len(rows), bool)
-    starts[1:] = (queries[1:] != queries[:-1]) | (subtopics[1:] != subtopics[:-1])
     places = np.arange(len(rows))
-    above = places - np.maximum.accumulate(np.where(starts, places, 0))
+    above = places - np.maximum.accumulate(np.where(starts(queries, subtopics), places, 0))
     discounts = np.array([math.log2(rank + 1) for rank in ranks[rows].tolist()])
     return np.bincount(queries, shares[rows] * (1 - alpha) ** above / discounts, minlength=len(positions.query_ids))
 

@@ -33,9 +33,8 @@ def old_discount_ndcg(positions: Positions, cutoff: int = 0, percent: int = 0) -
     share = pool * percent // 100 if percent else EVERYTHING
     depth = np.minimum(np.full(len(pool), cutoff or EVERYTHING), share)[positions.queries]
     gains = np.maximum(positions.relevance, 0)
-    return normalised(
-        positions, np.where(retrieved(positions, depth), gains, 0), gains, depth, lambda rank: max(math.log2(rank), 1.0)
-    )
+    found = np.where(retrieved(positions, depth), gains, 0)
+    return normalised(positions, found, gains, depth, lambda rank: max(math.log2(rank), 1.0))
 
 
 def last_relevant_precision(positions: Positions, rel: int = 1) -> np.ndarray:

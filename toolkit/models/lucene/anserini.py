@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LUCENE = "Lorg/apache/lucene"
 ANALYZE = f"({LUCENE}/analysis/Analyzer;Ljava/lang/String;)Ljava/util/List;"
 JOIN = "(Ljava/lang/CharSequence;Ljava/lang/Iterable;)Ljava/lang/String;"
+SEARCHER, GENERATOR = "org.apache.lucene.search.IndexSearcher", "io.anserini.search.query.BagOfWordsQueryGenerator"
 DECIMALS = 6  # as Anserini writes scores: 4 decimals, ties broken in the 6th
 ENGLISH = "en"
 RM3 = {"fb_terms": 10, "fb_docs": 10, "original_query_weight": 0.5}  # Anserini's defaults
@@ -73,7 +74,7 @@ class Searcher:
     @cached_property
     def _searcher(self) -> Any:
         """Lucene's; with arrays it is opened for what they do not answer."""
-        searchers = java_class("org.apache.lucene.search.IndexSearcher")
+        searchers = java_class(SEARCHER)
         # a long query has more distinct terms than Lucene's limit of 1,024, which guards against wildcards
         searchers.setMaxClauseCount(2**31 - 1)
         searcher = searchers(open_reader(self.index))
@@ -120,16 +121,8 @@ class Searcher:
 
     def _plain(self, hits: int, filters: Mapping[tuple, Any], wanted: Sequence[Query]) -> Callable[[Query], Answer]:
         """The function from a query to its answer: one call into Java."""
-        top = jvm.fixed(
-            jvm.bound(
-                self._searcher,
-                "org.apache.lucene.search.IndexSearcher",
-                "search",
-                f"({LUCENE}/search/Query;I{LUCENE}/search/Sort;){LUCENE}/search/TopFieldDocs;",
-            ),
-            hits,
-            by_score_and_id(),
-        )
+        takes = f"({LUCENE}/search/Query;I{LUCENE}/search/Sort;){LUCENE}/search/TopFieldDocs;"
+        top = jvm.fixed(jvm.bound(self._searcher, SEARCHER, "search", takes), hits, by_score_and_id())
         answer, build = top.then(_ids_and_scores()), self._query_builder()
         if not filters:
             whole = build.then(answer)
@@ -146,14 +139,8 @@ class Searcher:
         return dict(zip(queries, arrays.weights([analyze(query.text).split("\n") for query in queries]), strict=True))
 
     def _query_builder(self) -> jvm.Function:
-        return jvm.bound(
-            java_class("io.anserini.search.query.BagOfWordsQueryGenerator")(),
-            "io.anserini.search.query.BagOfWordsQueryGenerator",
-            "buildQuery",
-            f"(Ljava/lang/String;{LUCENE}/analysis/Analyzer;Ljava/lang/String;){LUCENE}/search/Query;",
-            "contents",
-            self._analyzer,
-        )
+        takes = f"(Ljava/lang/String;{LUCENE}/analysis/Analyzer;Ljava/lang/String;){LUCENE}/search/Query;"
+        return jvm.bound(java_class(GENERATOR)(), GENERATOR, "buildQuery", takes, "contents", self._analyzer)
 
     def _feedback(self, hits: int, filters: Mapping[tuple, Any]) -> Callable[[Query], Answer]:
         """The same with RM3: Anserini's own reranker, object by object. Its terms come from all documents."""
@@ -192,14 +179,9 @@ class FieldSearcher(Searcher):
         weights = java_class("java.util.HashMap")()
         for field, weight in self._weights.items():
             weights.put(java_class("java.lang.String")(field), java_class("java.lang.Float")(weight))
-        return jvm.bound(
-            java_class("io.anserini.search.query.BagOfWordsQueryGenerator")(),
-            "io.anserini.search.query.QueryGenerator",
-            "buildQuery",
-            f"(Ljava/util/Map;{LUCENE}/analysis/Analyzer;Ljava/lang/String;){LUCENE}/search/Query;",
-            jvm.cast("java.util.Map", weights),
-            self._analyzer,
-        )
+        owner, fields = "io.anserini.search.query.QueryGenerator", jvm.cast("java.util.Map", weights)
+        takes = f"(Ljava/util/Map;{LUCENE}/analysis/Analyzer;Ljava/lang/String;){LUCENE}/search/Query;"
+        return jvm.bound(java_class(GENERATOR)(), owner, "buildQuery", takes, fields, self._analyzer)
 
 
 def open_reader(index: Path) -> Any:
@@ -316,18 +298,15 @@ def _run(
     arrays: Bm25Arrays | None,
 ) -> Run:
     """The answers as a run, in the order of the topics; wanted: the query of each; arrays: what they are positions in."""
-    first, rankings, total = {}, [], 0  # query -> the place of its first line among all lines of all answers
-    for query, answer in answers.items():
-        first[query] = total
-        total += len(answer[1])
-        rankings.append(answer)
-    found = [docs for docs, scores in rankings if len(scores)]
+    counts = [len(scores) for _, scores in answers.values()]
+    first = dict(zip(answers, np.cumsum(counts) - counts, strict=True))  # the place of each one's first line among all lines
+    found = [docs for docs, scores in answers.values() if len(scores)]
     if arrays:
         positions = to_arrow(np.concatenate([np.empty(0, np.int64), *found])).dictionary_encode()
         documents = Ids(arrays.ids.take(positions.dictionary), positions.indices.to_numpy())
     else:
         documents = Ids(split_lines("\n".join(found)))
-    scores = np.concatenate([*strict_scores([scores for _, scores in rankings]), np.empty(0, np.float32)])
+    scores = np.concatenate([*strict_scores([scores for _, scores in answers.values()]), np.empty(0, np.float32)])
     present = [(topic.query_id, query) for topic, query in zip(topics, wanted, strict=True) if len(answers[query][1])]
     lengths = np.array([len(answers[query][1]) for _, query in present], np.int64)
     starts = np.array([first[query] for _, query in present], np.int64)

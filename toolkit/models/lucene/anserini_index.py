@@ -172,11 +172,8 @@ def is_almost_full(folder: Path) -> bool:
 def _stopped(folder: Path, indexed: str) -> Exception:
     if is_almost_full(folder):
         return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
-    return ToolkitError(
-        f"Anserini stopped: {indexed} documents were indexed",
-        "see why with --debug; one without text cannot be indexed",
-        status=1,
-    )
+    hint = "see why with --debug; one without text cannot be indexed"
+    return ToolkitError(f"Anserini stopped: {indexed} documents were indexed", hint, status=1)
 
 
 def _settings(options: Sequence[str]) -> Any:

@@ -111,9 +111,8 @@ def start() -> None:
     try:
         jnius.find_javaclass("io.anserini.index.Constants")
     except jnius.JavaException as error:
-        raise ToolkitError(
-            "the JVM of this process runs already, without Anserini", "let Tandem index or search first", status=1
-        ) from error
+        message = "the JVM of this process runs already, without Anserini"
+        raise ToolkitError(message, "let Tandem index or search first", status=1) from error
     _silence()
 
 
@@ -328,11 +327,8 @@ def _calling(general: Any, stream: str, name: str, descriptor: str) -> Function:
     """The function that takes a stream and gives its method's result, where that takes the handle as its interface."""
     mapping = _handles().publicLookup().findVirtual(java_class(f"java.util.stream.{stream}"), name, _method_type(descriptor))
     interface = _class(mapping.type().parameterType(1))
-    make = static(
-        "java.lang.invoke.MethodHandleProxies",
-        "asInterfaceInstance",
-        "(Ljava/lang/Class;Ljava/lang/invoke/MethodHandle;)Ljava/lang/Object;",
-    ).handle
+    takes = "(Ljava/lang/Class;Ljava/lang/invoke/MethodHandle;)Ljava/lang/Object;"
+    make = static("java.lang.invoke.MethodHandleProxies", "asInterfaceInstance", takes).handle
     # the instance is made within Java at every call: pyjnius cannot hold one, its class is hidden and has no name
     instance = _handles().insertArguments(make, 0, interface, general)
     instance = instance.asType(instance.type().changeReturnType(interface))
@@ -350,9 +346,6 @@ def both(first: Function, second: Function) -> Function:
     """The function that gives the results of two functions of the same argument, as a list of two."""
     objects = _named("[Ljava/lang/Object;")
     pair = _handles().identity(objects).asCollector(objects, 2)
-    pair = _handles().filterArguments(pair, 0, first.handle.asType(_generic(first)), second.handle.asType(_generic(second)))
+    general = (each.handle.asType(each.handle.type().generic()) for each in (first, second))
+    pair = _handles().filterArguments(pair, 0, *general)
     return Function(_handles().permuteArguments(pair, _method_type("(Ljava/lang/Object;)[Ljava/lang/Object;"), 0, 0))
-
-
-def _generic(function: Function) -> Any:
-    return function.handle.type().generic()

@@ -66,16 +66,12 @@ def _pair(pair: Pair, opening: Place) -> dict[str, Any]:
     names = dict.fromkeys([overall[0].group, *(change.group for change in changes)])
     groups = [[change for change in changes if change.group == name] for name in names]
     return made | {
-        "headline": _headline(next((each for each in overall if _place(each) == opening), overall[0])),
+        "headline": _headline(next((each for each in overall if each.number == opening), overall[0])),
         "groups": [group[0].group for group in groups],
         "rows": [row for group in groups for row in _rows(group)],
         "rankings": [[text(cell) for cell in row] for row in rankings.rows],
         "heads": [column.name for column in rankings.columns],
     }
-
-
-def _place(change: Change) -> Place:
-    return change.measure, change.mode
 
 
 def _name(change: Change) -> str:
@@ -148,7 +144,7 @@ def _x(share: float) -> float:
 
 def _together(pairs: Sequence[Pair]) -> dict[str, Any]:
     """A row a measure: the first run's mean, then each other run's difference from it."""
-    by_run = [{_place(change): change for change in _overall(pair.comparison.changes)} for pair in pairs]
+    by_run = [{change.number: change for change in _overall(pair.comparison.changes)} for pair in pairs]
     places = dict.fromkeys(place for changes in by_run for place in changes)
     rows = []
     for place in places:

@@ -71,17 +71,13 @@ def card(name: str) -> Card:
 
 def known_name(text: str) -> str:
     """The registered name of a measure as people write it: in other cases, with other punctuation and with parameters."""
-    names = {_letters(name): name for name in registry.measures()}
+    names = {registry.letters(name): name for name in registry.measures()}
     wanted = re.split(r"[@(]", text)[0]
-    if _letters(wanted) not in names:
+    if registry.letters(wanted) not in names:
         known = ", ".join(names.values())
         near = did_you_mean(wanted, names.values())
         raise ToolkitError(f"no card of a measure {text!r}", f"{near}cards are of Tandem's own measures: {known}")
-    return names[_letters(wanted)]
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]", "", name).casefold()
+    return names[registry.letters(wanted)]
 
 
 def _of(spec: MeasureSpec) -> Card:
