@@ -121,7 +121,7 @@ def test_a_checkpoint_that_cannot_write_is_refused(tmp_path, home):
 
 
 def test_more_tokens_than_the_checkpoint_has_places_for_are_refused(folder, tmp_path, home):
-    with pytest.raises(ToolkitError, match=r"^prompt and answer have \d+ tokens, but tiny takes 256$"):
+    with pytest.raises(ToolkitError, match=r"(?m)^prompt and answer have \d+ tokens, but tiny takes 256$"):
         load(folder, tmp_path).complete(requests(["a dog " * 60]))
 
 

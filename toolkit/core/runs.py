@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolkit.core.system.lazy_names import pandas, pyarrow
-from toolkit.core.system.memory import stored
 from toolkit.core.tables.columns import Ids, encode
 from toolkit.core.tables.tabular import to_html
 
@@ -202,6 +201,8 @@ class Run:
 
     def excerpt(self, depth: int, more: np.ndarray) -> Excerpt:
         """The best `depth` documents of each query and `more`, lines by their numbers."""
+        from toolkit.core.system.memory import stored  # a search makes none
+
         ranks = {"trec": self.ranks()}
         kept = ranks["trec"] <= depth
         kept[more] = True

@@ -1,5 +1,7 @@
 """Figures: drawn once, as a specification that lives in a page or as files for papers."""
 
+from __future__ import annotations
+
 import copy
 import math
 import re
