@@ -38,7 +38,6 @@ from tandem_ir.evaluation import (
     cite,
     diff,
     experiment,
-    gate,
     measure_axioms,
     measure_card,
     measure_discrimination,
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from toolkit.core.runs import Run
     from toolkit.core.scores import Scores
     from toolkit.core.topics import Topic
+    from toolkit.evaluation.decisions.decision import gate
     from toolkit.models.checkpoints.own_systems import ChatModel, ListRanker, PairScorer, TextEncoder
     from toolkit.retrieval.diversify.diversify_step import Diversify
     from toolkit.retrieval.fuse import Fuse
@@ -79,6 +79,7 @@ __getattr__, _ = lazy_names(
         "toolkit.core.runs": ("Run",),
         "toolkit.core.scores": ("Scores",),
         "toolkit.core.topics": ("Topic",),
+        "toolkit.evaluation.decisions.decision": ("gate",),
         "toolkit.models.checkpoints.own_systems": ("ChatModel", "ListRanker", "PairScorer", "TextEncoder"),
         "toolkit.retrieval.diversify.diversify_step": ("Diversify",),
         "toolkit.retrieval.merge_lists": ("MergeLists",),

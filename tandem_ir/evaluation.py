@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import altair
 
     from toolkit.core.tables.aligned_table import Table
-    from toolkit.evaluation.decisions.gate_output import Gate
     from toolkit.reporting.diff.diff_output import Differences
     from toolkit.reporting.report.make_report import ReportText
     from toolkit.reporting.site.site_folder import Written
@@ -103,38 +102,6 @@ def experiment(
     made_by = engine_of(how)
     names, benchmarks, rerank = ([each] if isinstance(each, str) else list(each) for each in (names, benchmarks, rerank))
     return Experiment(names, benchmarks, output=output, rerank=rerank, **how).make(**made_by)
-
-
-def gate(
-    baseline: Any,
-    run: Any,
-    *,
-    benchmark: str | None = None,
-    qrels: Any = None,
-    modes: Mapping[str, str] | None = None,
-    measures: Sequence[str] | None = None,
-    min_effect: float | Mapping[str, float] | None = None,
-    primary: Sequence[str] = (),
-    groups: bool = False,
-    depth: int | None = None,
-    ids: Literal["tandem", "published"] = "tandem",
-    unjudged: Literal["refuse", "negative"] = "refuse",
-    missing: Literal["worst", "skip", "error"] = "worst",
-) -> Gate:
-    """Is a run worse than a baseline by more than the smallest difference that matters?
-
-    primary     the numbers that decide: `["WISE@20", "nDCG@10-ins"]`; with `groups` in every group, too
-    min_effect  0.02, or by measure: `{"": 0.02, "WISE@20": 0.05}`; the others are as for `evaluate`
-
-    `verdict` of what is returned is `pass`, `warn` (undecided) or `fail`, `passed(strict=True)` whether nothing is undecided,
-    `to_frame()` has a row for each group, measure and mode, `notes` what must be known. Raises ToolkitError, also where corpus
-    or ids turned over.
-    """
-    from toolkit.evaluation.decisions.decision import gate as compared
-
-    judging = {"benchmark": benchmark, "qrels": qrels, "modes": modes, "ids": ids, "unjudged": unjudged, "missing": missing}
-    deciding = {"measures": measures, "min_effect": min_effect, "primary": primary, "groups": groups, "depth": depth}
-    return compared(baseline, run, **judging, **deciding)
 
 
 def plot(

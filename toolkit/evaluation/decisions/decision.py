@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
@@ -44,11 +44,11 @@ def gate(
     primary: Sequence[str] = (),
     groups: bool = False,
     depth: int | None = None,
-    ids: str = "tandem",
-    unjudged: str = "refuse",
-    missing: str = "worst",
+    ids: Literal["tandem", "published"] = "tandem",
+    unjudged: Literal["refuse", "negative"] = "refuse",
+    missing: Literal["worst", "skip", "error"] = "worst",
 ) -> Gate:
-    """Compare a run with a baseline.
+    """Is a run worse than a baseline by more than the smallest difference that matters?
 
     baseline, run  as `toolkit.evaluation` takes runs, one each
     benchmark, qrels, modes, depth, ids, unjudged, missing   as in `toolkit.evaluation`
@@ -59,6 +59,9 @@ def gate(
     primary        the numbers that decide, as MEASURE or MEASURE-MODE: the fewer, the narrower the intervals. Where none are
                    named, those of the named measures, or else the benchmark's leading one
     groups         they decide in every group too, not on average alone
+
+    `verdict` of what is returned is `pass`, `warn` (undecided) or `fail`, `passed(strict=True)` whether nothing is undecided,
+    `to_frame()` has a row for each group, measure and mode, `notes` what must be known.
 
     Raises ToolkitError for what cannot be read or judged, where corpus or ids turned over, and where nothing is compared.
     """
