@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.system.lazy_names import pandas
-from toolkit.core.tables.aligned_table import Column, Table, to_text
-from toolkit.core.tables.tabular import to_html
+from toolkit.core.tables.aligned_table import Column, Table
+from toolkit.core.tables.shown_result import ShownResult
 
 OVERALL = ("average", "all")  # what a value over all groups is called
 
@@ -111,7 +111,7 @@ class NoScore(ToolkitError, KeyError):
 
 
 @dataclass(frozen=True, repr=False)
-class Scores:
+class Scores(ShownResult):
     """All scores of an evaluation and what has to be said about them.
 
     notes    lines a reader must know before trusting a number (absent queries, ties, depths)
@@ -145,17 +145,10 @@ class Scores:
         runs, measures = (three(dict.fromkeys(getattr(row, name) for row in self.rows)) for name in ("run", "measure"))
         return f"Scores({runs}: {measures}; {len(self.rows):,} values)"
 
-    def __str__(self) -> str:
+    def tables(self) -> list[Table]:
+        """The wide table, and the notes below it."""
         heads, rows = self._wide()
-        return to_text([Table([Column(head, label=place < 2) for place, head in enumerate(heads)], rows, self.notes)])
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the wide table, and the notes below it."""
-        import html
-
-        heads, rows = self._wide()
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        return to_html(heads, rows) + (f"<ul>{notes}</ul>" if notes else "")
+        return [Table([Column(head, label=place < 2) for place, head in enumerate(heads)], rows, self.notes)]
 
     def __getitem__(self, measure: str) -> float:
         """`scores["WISE@20"]`: `value` where there is no choice."""
