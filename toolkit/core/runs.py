@@ -109,8 +109,10 @@ class Run:
 
     def ranks(self, ties: str = "trec") -> np.ndarray:
         """(n,) int64: the rank of each line in its query, from 1."""
-        ranks = np.empty(len(self), np.int64)
-        ranks[self.order(ties)] = np.arange(1, len(self) + 1) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+        ordered = np.arange(1, len(self) + 1)
+        ordered -= np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)  # in place: a run may have millions of lines
+        ranks = np.empty_like(ordered)
+        ranks[self.order(ties)] = ordered
         return ranks
 
     def scores_by_rank(self) -> np.ndarray:

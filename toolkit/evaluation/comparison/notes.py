@@ -14,7 +14,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import SIGNIFICANT
 from toolkit.core.system.lazy_names import compute, pyarrow
-from toolkit.core.tables.columns import to_arrow
+from toolkit.core.tables.columns import AT_ONCE, to_arrow
 from toolkit.evaluation.scores.core_queries import core_queries
 from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.evaluation.scores.subtopics import unlined_note
@@ -114,10 +114,17 @@ def _near_ids(run: Run, qrels: Qrels) -> list[str]:
     theirs, of_missed = qrels.doc_ids.take(to_arrow(missed)), np.isin(qrels.docs, missed)
     odd = np.isin(qrels.docs, missed[[not doc_id.isascii() for doc_id in theirs.to_pylist()]])
     codes = {*qrels.queries} - {*qrels.queries[~of_missed]} | {*qrels.queries[odd]}
-    ours = run.select([qrels.query_ids[code] for code in codes]).doc_ids
-    places = compute.index_in(_written_alike(theirs), _written_alike(ours))
-    pairs = zip(theirs.to_pylist(), places.to_pylist(), strict=True)
-    alike = [f"{one!a} and {ours[place].as_py()!a}" for one, place in pairs if place is not None]
+    looked_through = {qrels.query_ids[code] for code in codes}
+    lines = np.flatnonzero(np.array([query_id in looked_through for query_id in run.query_ids], bool)[run.queries])
+    forms, ours = _written_alike(theirs), {}
+    for first in range(0, len(lines), AT_ONCE):  # a copy of all ids would be as large as the run
+        texts = run.documents.texts(lines[first : first + AT_ONCE])
+        written = _written_alike(texts)
+        found = compute.is_in(written, forms)
+        for form, text in zip(written.filter(found).to_pylist(), texts.filter(found).to_pylist(), strict=True):
+            ours.setdefault(form, text)
+    pairs = zip(theirs.to_pylist(), map(ours.get, forms.to_pylist()), strict=True)
+    alike = [f"{one!a} and {text!a}" for one, text in pairs if text is not None]
     said = "ids of judged documents are in the run but for case, composed letters or no-break spaces"
     return [f"{len(alike):,} {said} ({alike[0]})"] if alike else []
 
