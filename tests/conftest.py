@@ -1,6 +1,7 @@
 """No test touches the user's own cache, reads the user's keys, or asks the network for anything."""
 
 import builtins
+import gc
 import importlib
 import os
 import pickle
@@ -68,6 +69,12 @@ def _longest_first(items):
     for item in items:
         ranks[item.path] = min(rank(item), ranks.get(item.path, len(LENGTHS)))
     items.sort(key=lambda item: ranks[item.path])
+
+
+def pytest_collection_finish():
+    """Some thousand tests stay until the end: a collection of what a test leaves need not walk over them (a tenth of the CPU)."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

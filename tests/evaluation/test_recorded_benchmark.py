@@ -1,6 +1,7 @@
 """Where no benchmark is named, the records of the runs name it."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -111,3 +112,11 @@ def test_a_collection_that_only_a_record_names_is_not_downloaded(bm25, monkeypat
         assert caught.value.status == 2
         assert name in caught.value.message
     assert asked == []
+
+
+def test_another_thread_downloads_what_its_user_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(ir_datasets_adapter, "session", lambda: SimpleNamespace(get=lambda **given: asked.append(given)))
+    with ir_datasets_adapter.at_hand("beir/scifact/test", ""), ThreadPoolExecutor(1) as pool:
+        pool.submit(ir_datasets_adapter._get, url="here").result()
+    assert asked == [{"url": "here"}]

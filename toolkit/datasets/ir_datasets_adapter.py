@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -37,7 +38,7 @@ def open_ir_dataset(name: str) -> IrDataset | None:
         return None
 
 
-_fetching = {"allowed": True}
+_may_fetch = ContextVar("may_fetch", default=True)  # of each thread its own
 
 
 class _NotAskedFor(BaseException):
@@ -45,7 +46,7 @@ class _NotAskedFor(BaseException):
 
 
 def _get(**request: Any) -> Any:
-    if not _fetching["allowed"]:
+    if not _may_fetch.get():
         raise _NotAskedFor
     return session().get(**request)
 
@@ -53,13 +54,13 @@ def _get(**request: Any) -> Any:
 @contextmanager
 def at_hand(name: str, hint: str) -> Iterator[None]:
     """Within it nothing is downloaded: ToolkitError where ir_datasets would. For what data names, and no user has asked for."""
-    _fetching["allowed"] = False
+    before = _may_fetch.set(False)
     try:
         yield
     except _NotAskedFor:
         raise ToolkitError(f"{name} of ir_datasets is not on this machine, and only a record names it", hint) from None
     finally:
-        _fetching["allowed"] = True
+        _may_fetch.reset(before)
 
 
 class IrDataset:

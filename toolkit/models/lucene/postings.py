@@ -19,7 +19,7 @@ from toolkit.core.tables.columns import ONE_ARRAY, to_arrow
 from toolkit.core.topics import Topic
 from toolkit.files.formats.indexes import BM25_ARRAYS
 from toolkit.models.lucene import jvm
-from toolkit.models.lucene.anserini import ENGLISH, LUCENE, Searcher, open_directory, open_reader
+from toolkit.models.lucene.anserini import ENGLISH, LUCENE, Searcher, open_directory, open_reader, reason
 from toolkit.models.lucene.anserini_index import is_almost_full
 from toolkit.models.lucene.bm25_arrays import DTYPES, FORMAT, K1, NAMES, B, idf, open_arrays
 from toolkit.models.lucene.docids import DocIds
@@ -36,23 +36,25 @@ OUTPUT = "org.apache.lucene.store.DataOutput"
 NORMS, IDS = "org.apache.lucene.index.NumericDocValues", "org.apache.lucene.index.BinaryDocValues"
 
 
-def make_arrays(folder: Path, language: str = ENGLISH) -> bool:
-    """Make the arrays of a Lucene index in its folder; whether that can be. Where it cannot, nothing is left there.
+def make_arrays(folder: Path, language: str = ENGLISH) -> str:
+    """Make the arrays of a Lucene index in its folder; why not, where that cannot be, and nothing is left there then.
 
-    It cannot where documents were deleted or lack a length or an id, where an idf is too near the middle of two numbers of 32
-    bits, and where a sample of queries has another run than Lucene's. Raises OSError for a full disk.
+    It cannot where Java fails, where documents were deleted or lack a length or an id, where an idf is too near the middle of
+    two numbers of 32 bits, and where a sample of queries has another run than Lucene's. Raises OSError for a full disk.
     """
-    kinds, made = ("terms", "ids", "counts", "docs"), False
+    kinds, why_not = ("terms", "ids", "counts", "docs"), "its scores would not be Lucene's"
     try:
         sizes = _write_postings(folder, {**{kind: NAMES[kind] for kind in kinds}, **RAW})
-        made = sizes is not None and _complete(folder, sizes) and _agrees(folder, language)
+        if sizes and _complete(folder, sizes) and _agrees(folder, language):
+            why_not = ""
     except jvm.exception() as error:
         if is_almost_full(folder):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
+        why_not = reason(error)
     finally:
-        for name in (*RAW.values(), *(() if made else (*NAMES.values(), BM25_ARRAYS))):
+        for name in (*RAW.values(), *((*NAMES.values(), BM25_ARRAYS) if why_not else ())):
             (folder / name).unlink(missing_ok=True)
-    return made
+    return why_not
 
 
 def _agrees(folder: Path, language: str) -> bool:

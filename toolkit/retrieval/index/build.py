@@ -91,9 +91,9 @@ def add_arrays(folder: Path, language: str, documents: int) -> None:
     if documents >= ARRAYS:
         say("making the arrays for BM25")
         with silenced():
-            made = make_arrays(folder, language)
-        if not made:
-            say("note: the index has no arrays for BM25, which would not have Lucene's scores: Lucene searches it")
+            why_not = make_arrays(folder, language)
+        if why_not:
+            say(f"note: Lucene searches this index, without arrays for BM25 ({why_not})")
 
 
 def check_output(output: Path) -> None:
