@@ -72,7 +72,7 @@ def _longest_first(items):
 
 
 def pytest_collection_finish():
-    """Some thousand tests stay until the end: a collection of what a test leaves need not walk over them (a tenth of the CPU)."""
+    """Some thousand tests stay until the end: to collect what one of them leaves need not walk over all (10 % of the CPU)."""
     gc.collect()
     gc.freeze()
 
