@@ -1,16 +1,17 @@
-"""What setup.cfg cannot say: the README as a package index shows it, where a link into the repository leads nowhere."""
+"""What setup.cfg cannot say: the README as a package index shows it, where what is in the repository is not."""
 
 import re
 from pathlib import Path
 
 from setuptools import setup
 
+PICTURE = re.compile(r"<picture>.*?</picture>\n*", re.DOTALL)
 LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+:)([^)]*)\)")
 
 
 def without_links(readme: str) -> str:
-    """`[text](docs/page.md)` as `text (docs/page.md)`; links to other places stay."""
-    return LINK.sub(r"\1 (\2)", readme)
+    """`[text](docs/page.md)` as `text (docs/page.md)`; links to other places stay, and pictures are left out."""
+    return LINK.sub(r"\1 (\2)", PICTURE.sub("", readme))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import ROOT
 
 from toolkit.core.errors import EXTRAS, missing_module
 from toolkit.datasets import resolve_topics
@@ -96,7 +97,7 @@ def test_what_needs_an_extra_says_how_to_install_it(folder, home, extra):
     for command, (status, _, err) in zip(NEEDS[extra], run(folder, NEEDS[extra], modules), strict=True):
         *_, error, hint = err.splitlines()
         otherwise = "; or search with --recipe infosearch, a BM25 that needs no Java" if extra == "lucene" else ""
-        assert (status, hint) == (1, f"hint:  pip install 'tandem-ir[{extra}]'{otherwise}"), (command, err)
+        assert (status, hint) == (1, f"hint:  pip install -e '{ROOT}[{extra}]'{otherwise}"), (command, err)
         assert error.startswith("error: "), command
         assert error.endswith(" needs packages that are not installed"), command
 
@@ -112,11 +113,11 @@ def test_what_is_sent_is_shown_without_token_ids(folder, home):
     command = ("systems", "explain", "all-minilm-l6-v2", *MINI, "--query", "audience-001-1-ori")
     [(status, out, _)] = run(folder, [command], EXTRAS["dense"])
     assert status == 0
-    needed = "all-minilm-l6-v2 needs packages that are not installed: pip install 'tandem-ir[dense]'"
+    needed = f"all-minilm-l6-v2 needs packages that are not installed: pip install -e '{ROOT}[dense]'"
     assert f"  no token ids: {needed}" in out.splitlines()
 
 
 def test_any_module_of_an_extra_is_answered_with_it():
-    assert missing_module(ModuleNotFoundError(name="sentence_transformers.util")).hint == "pip install 'tandem-ir[dense]'"
-    assert missing_module(ModuleNotFoundError(name="readability")).hint == "pip install 'tandem-ir[web]'"
+    assert missing_module(ModuleNotFoundError(name="sentence_transformers.util")).hint == f"pip install -e '{ROOT}[dense]'"
+    assert missing_module(ModuleNotFoundError(name="readability")).hint == f"pip install -e '{ROOT}[web]'"
     assert missing_module(ModuleNotFoundError(name="toolkit.nothing")) is None

@@ -5,7 +5,7 @@ import json
 import build_answers
 import pytest
 import yaml
-from command import tandem
+from command import ROOT, tandem
 from endpoint import Script, serving
 from review_builds import page_data, write_saved
 
@@ -114,6 +114,7 @@ def test_without_the_libraries_of_the_checks_the_benchmark_is_written_all_the_sa
     monkeypatch.setattr("toolkit.construction.datasheet.write_datasheet", missing)
     done = tandem("build", "benchmark", build, "--to", tmp_path / "out")
     assert done.returncode == 0
-    assert "warning: no datasheet: this needs packages that are not installed: pip install 'tandem-ir[build]'" in done.stderr
+    hint = f"pip install -e '{ROOT}[build]'"
+    assert f"warning: no datasheet: this needs packages that are not installed: {hint}" in done.stderr
     assert (tmp_path / "out" / "corpus.jsonl").is_file()
     assert not (tmp_path / "out" / "datasheet.md").exists()

@@ -125,10 +125,10 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(page, run):
 
 
 @pytest.mark.model
-def test_the_tables_of_the_readme_are_what_their_commands_print(tmp_path, run):
+def test_the_tables_of_the_baselines_are_what_their_commands_print(tmp_path, run):
     for system, output in (("bm25", "bm25.trec"), ("all-minilm-l6-v2", "minilm.trec")):
         run("bash", f"tandem search --topics infosearch-mini --system {system} --output {output}")
-    shown = PRINTED.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    shown = PRINTED.findall((ROOT / "docs" / "guides" / "infosearch-mini.md").read_text(encoding="utf-8"))
     assert len(shown) == 2
     for command, text in shown:
         lines = iter(run("bash", f"tandem {command}").splitlines())

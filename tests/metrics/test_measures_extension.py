@@ -206,6 +206,9 @@ def test_what_an_unknown_parameter_is_told():
     with pytest.raises(ToolkitError, match="no measure 'WYSE'") as caught:
         metrics.parse("WYSE@20")
     assert caught.value.hint == "did you mean 'WISE'?"
+    with pytest.raises(ToolkitError, match="no measure 'Qqqq'") as caught:
+        metrics.parse("Qqqq@20")
+    assert caught.value.hint == "`tandem measures list` has their names"
     for wrong in ("WISE(variant='relase')", "SICR(variant='source')", "SICR@5", "Robustness", "nDCG@0", "nDCG@", "P"):
         with pytest.raises(ToolkitError, match="cannot read measure"):
             metrics.parse(wrong)

@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from command import ROOT
 
 from toolkit.models.lucene import jvm
 
@@ -34,7 +35,8 @@ def test_missing_packages_are_an_error_with_the_command_that_installs_them(monke
     monkeypatch.setattr(jvm.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(jvm.ToolkitError) as error:
         jvm.anserini_jar()
-    assert error.value.hint == "pip install 'tandem-ir[lucene]'; or search with --recipe infosearch, a BM25 that needs no Java"
+    otherwise = "; or search with --recipe infosearch, a BM25 that needs no Java"
+    assert error.value.hint == f"pip install -e '{ROOT}[lucene]'{otherwise}"
 
 
 @pytest.mark.lucene

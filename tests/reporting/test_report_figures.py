@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from chromium import needs_chromium, wait
-from command import tandem
+from command import ROOT, tandem
 
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
@@ -149,7 +149,7 @@ def test_without_the_extra_nothing_is_written(tmp_path):
     ]
     done = process([executable, "-c", hidden, *words], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "hint:  pip install 'tandem-ir[pages]'"
+    assert done.stderr.splitlines()[-1] == f"hint:  pip install -e '{ROOT}[pages]'"
     assert not (tmp_path / "f").exists()
 
 

@@ -327,6 +327,8 @@ def test_pages_are_as_wide_as_the_window(chrome, site):
 @needs_chromium
 def test_the_index_is_searched_and_sorted(chrome, site):
     chrome.get((site / "index.html").as_uri())
+    lefts = "return ['h1', '#matrix'].map((name) => document.querySelector(name).getBoundingClientRect().left)"
+    assert len(set(chrome.execute_script(lefts))) == 1
 
     def names():
         return [each.text for each in chrome.find_elements("css selector", "#matrix tbody th a")]

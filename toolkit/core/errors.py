@@ -9,6 +9,8 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
+from toolkit.core.system.installation import install_command
+
 SHOWN_PROBLEMS = 20
 MOST = 2**31 - 1  # what Lucene, FAISS and our columns count with
 # extra -> the modules that only it brings
@@ -73,7 +75,7 @@ def check_counts(**counts: int | None) -> None:
 
 def missing_extra(what: str, extra: str) -> MissingExtra:
     """The error for an optional dependency that is not installed."""
-    return MissingExtra(f"{what} needs packages that are not installed", f"pip install 'tandem-ir[{extra}]'", status=1)
+    return MissingExtra(f"{what} needs packages that are not installed", install_command(extra), status=1)
 
 
 def library(module: str, what: str, extra: str) -> ModuleType:

@@ -147,7 +147,7 @@ class Benchmark:
             self.docs(group)
 
     def _lacks(self, group: str, what: str) -> ToolkitError:
-        hint = self.part(group).lacks.get(what, "see its page in docs/benchmarks")
+        hint = self.part(group).lacks.get(what, f"`tandem benchmarks show {self.spec.name}` says where they are")
         return ToolkitError(f"the {what} of {part_name(self.spec.name, group)} are not on this machine", hint)
 
     def scoreddocs(self, group: str, mode: str = "") -> Run | None:

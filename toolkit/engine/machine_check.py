@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from toolkit import __version__, registry
 from toolkit.core.errors import MissingExtra, ToolkitError
+from toolkit.core.system.installation import install_command
 from toolkit.datasets import Benchmark
 from toolkit.files import store
 from toolkit.registry.apis import apis
@@ -75,7 +76,7 @@ def _torch() -> Finding:
     try:
         import torch
     except ImportError:
-        return Finding("torch", "absent", "not installed: no dense retrieval, no rerankers", "pip install 'tandem-ir[dense]'")
+        return Finding("torch", "absent", "not installed: no dense retrieval, no rerankers", install_command("dense"))
     except OSError as error:
         return Finding("torch", "bad", f"does not load: {error}", "reinstall torch for this machine")
     devices = f"{torch.cuda.device_count()} GPU" if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
@@ -86,7 +87,7 @@ def _faiss() -> Finding:
     try:
         import faiss
     except ImportError:
-        return Finding("faiss", "absent", "not installed: no dense indexes", "pip install 'tandem-ir[dense]'")
+        return Finding("faiss", "absent", "not installed: no dense indexes", install_command("dense"))
     return Finding("faiss", "ok", f"{faiss.__version__}, {faiss.omp_get_max_threads()} threads")
 
 
@@ -98,7 +99,7 @@ def _pages() -> Finding:
         import vl_convert
     except ImportError as missing:
         lacking = f"{missing.name} is not installed: no pages, no figures"
-        return Finding("pages", "absent", lacking, "pip install 'tandem-ir[pages]'")
+        return Finding("pages", "absent", lacking, install_command("pages"))
     versions = f"altair {altair.__version__}, itables {itables.__version__}, vl-convert {vl_convert.__version__}"
     return Finding("pages", "ok", versions)
 
@@ -108,7 +109,7 @@ def _ray() -> Finding:
     try:
         ray = f"Ray {version('ray')}"
     except PackageNotFoundError:
-        return Finding("ray", "absent", "not installed: no --engine ray", "pip install 'tandem-ir[ray]'")
+        return Finding("ray", "absent", "not installed: no --engine ray", install_command("ray"))
     address = os.environ.get("RAY_ADDRESS")
     if not address:
         return Finding("ray", "ok", f"{ray}, no cluster (RAY_ADDRESS)")

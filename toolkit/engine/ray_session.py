@@ -18,6 +18,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import RAY, lock_file, temporary_folder
+from toolkit.core.system.installation import install_command
 from toolkit.core.system.progress import say
 from toolkit.engine.places import one_line
 
@@ -128,7 +129,7 @@ def _import_ray(*, started_here: bool) -> Any:
     import ray
 
     if tuple(map(int, ray.__version__.split(".")[:2])) < OLDEST:
-        raise ToolkitError(f"Ray is {ray.__version__}", "pip install 'tandem-ir[ray]' brings 2.54 or later", status=1)
+        raise ToolkitError(f"Ray is {ray.__version__}", f"{install_command('ray')} brings 2.54 or later", status=1)
     if started_here and not _is_private and not ray.is_initialized():
         message = "Ray was imported before: a cluster started now would have no token and listen on all addresses"
         raise ToolkitError(message, "call ray.init() yourself, or take another process")

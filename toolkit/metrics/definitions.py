@@ -62,7 +62,7 @@ def parse(measure: str | Measure) -> Measure:
     except NameError as error:
         name = str(error).rpartition(" ")[2]
         near = _of_trec_eval(name) or difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else "see docs/measures.md"
+        hint = f"did you mean {near[0]!r}?" if near else "`tandem measures list` has their names"
         raise ToolkitError(f"no measure {name!r} (in {measure!r})", hint) from error
     except (ValueError, AssertionError) as error:
         hint = "as in nDCG@10 or WISE(variant='release')@20"

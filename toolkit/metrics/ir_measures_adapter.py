@@ -44,7 +44,7 @@ def _pipeline(measures: Sequence[Measure], qrels: pandas.DataFrame, run: pandas.
         return ir_measures.iter_calc(measures, qrels, run)
     except ValueError as error:
         wanted = ", ".join(map(str, measures))
-        raise ToolkitError(f"no provider of ir_measures here computes {wanted}", "docs/measures.md lists them") from error
+        raise ToolkitError(f"no provider of ir_measures computes {wanted}", "`tandem measures list` has ours") from error
 
 
 def _ranked_frame(run: Run) -> pandas.DataFrame:

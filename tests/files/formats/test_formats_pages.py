@@ -4,6 +4,7 @@ import json
 import multiprocessing
 
 import pytest
+from command import ROOT
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import MissingExtra, ToolkitError
@@ -120,7 +121,7 @@ def test_without_the_libraries_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "readability", None)
     with pytest.raises(MissingExtra) as caught:
         page_text(PAGE)
-    assert caught.value.hint == "pip install 'tandem-ir[web]'"
+    assert caught.value.hint == f"pip install -e '{ROOT}[web]'"
 
 
 def test_a_corpus_without_pages_says_nothing_of_them(tmp_path):

@@ -10,7 +10,7 @@ import cbor2
 import pandas
 import pyarrow
 import pytest
-from command import tandem
+from command import ROOT, tandem
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
@@ -252,5 +252,5 @@ def test_what_reads_lz4_is_an_extra(tmp_path, monkeypatch, capsys):
     assert guard(runs_parser, runs_main, ["show", str(tmp_path / "ranx.lz4")]) == 1
     assert capsys.readouterr().err == (
         f"error: {tmp_path / 'ranx.lz4'}: ranx's compressed form needs packages that are not installed\n"
-        "hint:  pip install 'tandem-ir[ranx]'\n"
+        f"hint:  pip install -e '{ROOT}[ranx]'\n"
     )

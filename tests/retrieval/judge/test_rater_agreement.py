@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from command import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -143,7 +144,7 @@ def test_without_the_packages_it_is_said_how_to_install_them(monkeypatch):
     monkeypatch.setitem(sys.modules, "krippendorff", None)
     with pytest.raises(MissingExtra) as refused:
         krippendorffs_alpha([{"A": 0, "B": 1}])
-    assert refused.value.hint == "pip install 'tandem-ir[build]'"
+    assert refused.value.hint == f"pip install -e '{ROOT}[build]'"
 
 
 def test_a_mean_of_items_between_minus_1_and_1():

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import yaml
+from command import ROOT
 from own_folders import good
 from tiny import tiny_bert
 
@@ -161,7 +162,7 @@ def test_packages_that_are_not_installed_are_missing(run, places, monkeypatch):
     add(run, places)
     monkeypatch.setattr(sys.modules["toolkit.studies.regress.replay"], "search_job", search_job)
     [result] = replay(places.load(), places)
-    assert [(check.outcome, check.got) for check in result.checks] == [("MISSING", "pip install 'tandem-ir[lucene]'")]
+    assert [(check.outcome, check.got) for check in result.checks] == [("MISSING", f"pip install -e '{ROOT}[lucene]'")]
 
 
 def test_an_entry_without_its_run_names_what_it_lacks(run, places):

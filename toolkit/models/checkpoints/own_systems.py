@@ -170,7 +170,7 @@ def _check_method(spec: SystemSpec, made: Any) -> None:
 
 def _offers(made: Any) -> str:
     found = ", ".join(CALLED[name] for name in methods_of(made))
-    return f"it has {found}" if found else "see docs/guides/own-system.md"
+    return f"it has {found}" if found else f"python -m pydoc {__name__}"
 
 
 def _load(name: str) -> Any:

@@ -38,7 +38,7 @@ class DocIds:
         try:
             self._ids = READERS.get(self.path.name, _from_lines)(self.path)
         except (KeyError, *NPY_DAMAGE) as error:
-            hint = f"known: {', '.join(READERS)}; see docs/guides/index.md"
+            hint = f"known: {', '.join(READERS)}"
             raise ToolkitError(f"{self.path} is not readable as document ids ({' '.join(str(error).split())})", hint) from error
 
     def fit(self, vectors: int) -> None:

@@ -59,7 +59,8 @@ def check_system(
         return list(canary_checks(spec, texts, like=pinned, **({} if served else trust)))
     methods = methods_of(make_own(spec))
     if not methods:
-        raise ToolkitError(f"{spec.checkpoint} has none of {', '.join(CALLED.values())}", "see docs/guides/own-system.md")
+        wanted = ", ".join(CALLED.values())
+        raise ToolkitError(f"{spec.checkpoint} has none of {wanted}", f"python -m pydoc {methods_of.__module__}")
     checks: list[Check] = []
     for name in methods:
         as_kind = replace(spec, kind=KINDS[name], parameters={})
