@@ -2,12 +2,16 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+
+from toolkit import __version__
 
 pytestmark = [pytest.mark.lucene, pytest.mark.slow]
 
@@ -15,17 +19,29 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    source, target = tmp_path_factory.mktemp("source") / "tandem", tmp_path_factory.mktemp("wheel")
+def source(tmp_path_factory):
+    """The files of the checkout."""
+    source = tmp_path_factory.mktemp("source") / "tandem"
     # built from what git tracks: what is forgotten in git is missing here as well
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     source.mkdir()
     copy = "xargs -0 -I{} cp --parents {} "
     subprocess.run(f"{copy} '{source}'", shell=True, cwd=ROOT, input=tracked, check=True)
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(source)]
-    built = subprocess.run(command, capture_output=True, text=True)
+    return source
+
+
+def made(source, target, *options, **environment):
+    """What is built of the source, in the folder `target`."""
+    command = [sys.executable, "-m", "build", *options, "--no-isolation", "--outdir", str(target), str(source)]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | environment
+    built = subprocess.run(command, capture_output=True, text=True, env=env)
     assert built.returncode == 0, built.stdout + built.stderr
-    return next(target.glob("*.whl"))
+    return target
+
+
+@pytest.fixture(scope="module")
+def wheel(source, tmp_path_factory):
+    return next(made(source, tmp_path_factory.mktemp("wheel"), "--wheel").glob("*.whl"))
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +58,34 @@ def run(python, folder, *argv):
     done = subprocess.run([str(python), *argv], cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_wheel_and_source_have_the_same_bytes_whenever_they_are_built(source, tmp_path):
+    built = []
+    for name in ("first", "second"):
+        copy = shutil.copytree(source, tmp_path / name / "tandem", copy_function=shutil.copy)  # files of another time
+        made(copy, tmp_path / f"{name}-dist", SOURCE_DATE_EPOCH="1700000000")
+        built.append({path.name: sha256(path.read_bytes()).hexdigest() for path in (tmp_path / f"{name}-dist").iterdir()})
+    assert sorted(built[0]) == [f"tandem_ir-{__version__}-py3-none-any.whl", f"tandem_ir-{__version__}.tar.gz"]
+    assert built[0] == built[1]
+
+
+def test_every_module_of_an_installed_tandem_is_imported(installed, tmp_path):
+    code = (
+        "import importlib, pkgutil, ir_datasets, ir_measures, tandem_ir, toolkit\n"
+        "names = [each.name for package in (toolkit, tandem_ir)"
+        " for each in pkgutil.walk_packages(package.__path__, package.__name__ + '.')]\n"
+        "for name in names:\n"
+        "    if name.rpartition('.')[2] != '__main__': importlib.import_module(name)\n"
+        "print(len(names))"
+    )
+    assert int(run(installed, tmp_path, "-c", code)) > 400
+
+
+def test_the_lines_of_the_readme_run_in_an_installed_tandem(installed, tmp_path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ((code, shown),) = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    assert run(installed, tmp_path, "-c", code) == shown
 
 
 def test_every_shipped_file_is_in_the_wheel(wheel):
