@@ -138,7 +138,7 @@ def test_what_its_code_raises_is_one_line_with_its_place(module, tmp_path):
 
 
 HOSTILE = """
-import os, sys
+import os, subprocess, sys
 
 print("imported")
 os.chdir("/")
@@ -155,6 +155,7 @@ class Prints:
 
     def score(self, pairs):
         print("scored")
+        subprocess.run(["echo", "started"], check=True)
         os.chdir("/")
         return [1.0] * len(pairs)
 
@@ -176,7 +177,8 @@ def test_an_object_that_ends_the_process_ends_the_command_with_an_error(module, 
     assert not (tmp_path / "out.trec").exists()
 
 
-def test_what_an_object_prints_and_where_it_goes_changes_nothing_of_a_run(module, tmp_path):
+@pytest.mark.process
+def test_what_an_object_prints_and_where_it_goes_changes_nothing_of_a_run(module, tmp_path, capfd):
     (tmp_path / f"{module}.py").write_text(HOSTILE, encoding="utf-8")
     (tmp_path / "run.trec").write_text("audience-001-1-ori Q0 audience-021 1 2.5 t\n")
     rerank = ("rerank", "--run", "run.trec", "--topics", "infosearch-mini", "--system", f"python:{module}:Prints", "--output")
@@ -184,6 +186,7 @@ def test_what_an_object_prints_and_where_it_goes_changes_nothing_of_a_run(module
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["audience-001-1-ori Q0 audience-021 1 1 Prints"] or done.stdout.count("\n") == 1
     assert all(f"{word}\n" in done.stderr for word in ("imported", "made", "scored"))
+    assert capfd.readouterr() == ("", "started\n")  # a process has the descriptors and not `sys.stdout`
     assert tandem(*rerank, "out.trec").returncode == 0
     assert (tmp_path / "out.trec").exists()
 

@@ -23,7 +23,7 @@ EXTRAS = {
     "ray": ("ray",),
     "gguf": ("gguf",),
     "pages": ("altair", "vl_convert", "itables"),
-    "build": ("datasketch", "krippendorff", "sklearn", "statsmodels"),
+    "build": ("datasketch", "sklearn", "statsmodels"),
 }
 
 

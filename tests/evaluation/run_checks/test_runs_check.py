@@ -119,6 +119,17 @@ def test_a_document_of_another_dimension_is_not_of_the_querys_group(folder):
     assert out.splitlines()[0].startswith("run.trec: B002 1 of 1 documents are not in the corpus of their query's group")
 
 
+def test_ids_that_read_as_judged_ones_are_named_beside_the_documents_that_are_not_there(folder):
+    (folder / "run.trec").write_text(audience_run(modes=("ori",)).replace(" audience-001 ", " Audience-001 "))
+    strange, _, near, said = runs(folder, "verify", "run.trec", *MINI, status=1)[0].splitlines()
+    assert strange.endswith(": Audience-001 (audience)")
+    assert near == (
+        "run.trec: B103 warning: 1 ids of judged documents are in the run but for case, composed letters or no-break spaces "
+        "('audience-001' and 'Audience-001')"
+    )
+    assert said == "run.trec: 1 problem, 2 warnings"
+
+
 def test_missing_modes_and_queries_are_warnings(folder):
     lines = audience_run(modes=("ori", "ins")).splitlines(keepends=True)
     (folder / "run.trec").write_text("".join(lines[1:]))

@@ -94,7 +94,7 @@ def test_the_codes_are_these_and_no_code_is_ever_reused():
         *("Q001", "Q002", "Q003", "Q101"),
         *("T001", "T002", "T003"),
         *("M001", "M002", "M003", "M004", "M005", "M101"),
-        *("B001", "B002", "B101", "B102"),
+        *("B001", "B002", "B101", "B102", "B103"),
     ]
     for name, code in codes().items():
         assert code.severity == ("warning" if name[1] == "1" else "error")

@@ -141,9 +141,9 @@ def test_raters_who_agree_on_everything_agree_wholly(ratings):
 
 
 def test_without_the_packages_it_is_said_how_to_install_them(monkeypatch):
-    monkeypatch.setitem(sys.modules, "krippendorff", None)
+    monkeypatch.setitem(sys.modules, "statsmodels.stats.inter_rater", None)
     with pytest.raises(MissingExtra) as refused:
-        krippendorffs_alpha([{"A": 0, "B": 1}])
+        randolphs_kappa([{"A": 0, "B": 1}], [2])
     assert refused.value.hint == f"pip install -e '{ROOT}[build]'"
 
 

@@ -1,9 +1,10 @@
 """Progress: a bar on a terminal, plain lines in a log, nothing at all when quiet or when all is done in a second."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -160,3 +161,17 @@ def _lines(label: str, unit: str, count: _Count) -> Iterator[Callable[[], None]]
             print(", ".join(filter(None, [f"{visible(label)}: {done}", str(count)])), file=sys.stderr, flush=True)
 
     yield show
+
+
+@contextmanager
+def prints_on_stderr() -> Iterator[None]:
+    """What other people's code prints within the block is no result: that of processes which it starts goes there as well."""
+    sys.stdout.flush()
+    output = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(output, 1)
+        os.close(output)

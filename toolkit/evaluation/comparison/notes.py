@@ -56,7 +56,7 @@ def run_notes(
         if np.all(run.documents.find(qrels.doc_ids) < 0):
             unjudged = "no document of the run is judged: was it made over another corpus? compare such runs with diff"
             lines.append(Note(unjudged, MISLEADS))
-        lines += weighed(_near_ids(run, qrels), MISLEADS)
+        lines += weighed(near_ids(run, qrels), MISLEADS)
         notes += [Note(f"{run.tag}: {line}", weight_of(line)) for line in lines]
     return [*notes, *weighed(_depths(runs), MISLEADS), *_experimental(measures)]
 
@@ -106,7 +106,7 @@ def _moves(run: Run, judgments: Judgments) -> dict[str, Estimate]:
     return {name: estimate(groups) for name, groups in sums.items()}
 
 
-def _near_ids(run: Run, qrels: Qrels) -> list[str]:
+def near_ids(run: Run, qrels: Qrels) -> list[str]:
     """A line where judged documents are not in the run, and ids are that read alike: in lists of queries of which no judged
     document was found, or one was not whose id is more than ASCII.
     """

@@ -12,6 +12,8 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
+from toolkit.evaluation.comparison.notes import near_ids
+from toolkit.evaluation.scores.judgments import from_benchmark
 from toolkit.files.provenance import file_digest, part, read_record, record_path
 from toolkit.files.runs.lint import lint_run_bytes
 from toolkit.files.runs.problems import Problem
@@ -88,7 +90,18 @@ def against_benchmark(run: Run, name: str) -> list[Problem]:
         ("B101", {mode for mode in modes if mode} - present, f"of {len(modes)} modes of {name} are missing"),
         ("B102", set(expected).difference(run.query_ids), f"of {len(expected):,} queries of {name} are missing"),
     ]
-    return [Problem(code, None, f"{len(names):,} {what}: {_first(names)}") for code, names, what in findings if names]
+    problems = [Problem(code, None, f"{len(names):,} {what}: {_first(names)}") for code, names, what in findings if names]
+    return [*problems, *(Problem("B103", None, line) for line in (_near_judged(run, name) if strange else ()))]
+
+
+def _near_judged(run: Run, name: str) -> list[str]:
+    """See `near_ids`, of a registered benchmark or one's own; nothing where a group has no judgments."""
+    from toolkit.datasets import find, load
+
+    selection = find(name)
+    if selection is None or not all(map(load(selection.benchmark).has_qrels, selection.groups)):
+        return []
+    return near_ids(run, from_benchmark(name).qrels)
 
 
 def _queries(name: str) -> dict[str, list[Topic]]:

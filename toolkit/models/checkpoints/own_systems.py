@@ -8,7 +8,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import chdir, contextmanager, redirect_stdout
+from contextlib import chdir, contextmanager
 from functools import cached_property
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import NamedSpec, ObjectSpec, SystemSpec
+from toolkit.core.system.progress import prints_on_stderr
 from toolkit.core.system.python_names import CALLED, Source, find_source, is_dry
 from toolkit.core.templates import Input
 from toolkit.files.provenance import model_identity
@@ -221,7 +222,7 @@ def _import(source: Source, name: str) -> Any:
 def _explained(what: str) -> Iterator[None]:
     """What a user's own code raises, as one ToolkitError that says where; the traceback is there with --debug."""
     try:
-        with redirect_stdout(sys.stderr), chdir("."):  # what it prints is no result, and where it goes we stay
+        with prints_on_stderr(), chdir("."):  # where it goes, we stay
             yield
     except ToolkitError:
         raise

@@ -3,7 +3,6 @@
 import contextlib
 import inspect
 import os
-import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.files import home
+from toolkit.core.system.progress import prints_on_stderr
 from toolkit.files.store.bounded_http import reason, settle_libraries
 from toolkit.files.store.hub import endpoint
 from toolkit.models.checkpoints.remote_code import check_trust, code_of
@@ -99,7 +99,7 @@ class Library:
         if not _is_installed():
             raise missing_extra(self.spec.name, "rerank")
         try:
-            with contextlib.redirect_stdout(sys.stderr):
+            with prints_on_stderr():
                 yield
         except ToolkitError:
             raise

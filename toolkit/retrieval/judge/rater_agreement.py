@@ -84,20 +84,20 @@ def randolphs_kappa(ratings: Ratings, categories: Sequence[int]) -> Estimate:
 
 
 def krippendorffs_alpha(ratings: Ratings) -> Estimate:
-    """Krippendorff's alpha for categories without an order (Krippendorff 2011; the package `krippendorff`).
+    """Krippendorff's alpha for categories without an order (Krippendorff 2011, C): of pairs of values, those that agree within
+    an item beyond those that agree whatever their items.
 
     NaN where it is not defined: no item that two have rated, or one category alone.
     """
     rated = rated_twice(ratings)
     size = 1 + max((category for item in rated for category in item.values()), default=0)
-    counts = np.array([_counts(item, size) for item in rated])
-    value = _alpha(counts)
-    if math.isnan(value):
-        return UNKNOWN
+    counts = np.array([_counts(item, size) for item in rated]).reshape(-1, size)  # how many raters chose each category
     totals = counts.sum(axis=0)
+    if (totals > 0).sum() < 2:
+        return UNKNOWN
     expected = float((totals * (totals - 1)).sum() / (totals.sum() * (totals.sum() - 1)))
-    observed = value * (1 - expected) + expected
-    return _beyond_chance(observed, expected, len(rated))
+    agreeing = (counts * (counts - 1)).sum(axis=1) / (counts.sum(axis=1) - 1)
+    return _beyond_chance(float(agreeing.sum() / totals.sum()), expected, len(rated))
 
 
 def rated_twice(ratings: Ratings) -> list[Mapping[str, int]]:
@@ -107,11 +107,3 @@ def rated_twice(ratings: Ratings) -> list[Mapping[str, int]]:
 
 def _counts(item: Mapping[str, int], size: int) -> np.ndarray:
     return np.bincount(list(item.values()), minlength=size)
-
-
-def _alpha(counts: np.ndarray) -> float:
-    """counts: (items, categories), how many raters chose each."""
-    if not len(counts) or (counts.sum(0) > 0).sum() < 2:
-        return math.nan
-    krippendorff = library("krippendorff", "agreement", "build")
-    return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))

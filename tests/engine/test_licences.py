@@ -1,0 +1,49 @@
+"""The licences of what an installation brings: from the packages' own metadata, and none that `[all]` must not have."""
+
+import configparser
+import re
+
+from command import ROOT, tandem
+
+from toolkit.engine.licences import licences
+
+
+def planted(folder, name, *lines):
+    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    head = ("Metadata-Version: 2.4", f"Name: {name}", "Version: 1.0")
+    (info / "METADATA").write_text("\n".join([*head, *lines, ""]))
+
+
+def test_packages_are_followed_through_their_extras_and_each_says_its_licence(tmp_path, monkeypatch):
+    more = ('Requires-Dist: p-text; extra == "more"', 'Requires-Dist: p-other; extra == "other"')
+    planted(tmp_path, "p-first", "License-Expression: MIT", "Provides-Extra: more", "Requires-Dist: P_class[deep]", *more)
+    deep = 'Requires-Dist: p-absent; extra == "deep"'
+    planted(tmp_path, "p-class", "License: a text", "Classifier: License :: OSI Approved :: BSD License", deep)
+    planted(tmp_path, "p-text", "License: Copyright", "        of many lines", 'Requires-Dist: p-gone; python_version < "3"')
+    planted(tmp_path, "p-other")
+    monkeypatch.syspath_prepend(tmp_path)
+    expected = [("p-absent", "", "not installed"), ("p-class", "1.0", "BSD License"), ("p-first", "1.0", "MIT")]
+    assert licences("p-first") == expected
+    assert licences("p-first[more]") == [*expected, ("p-text", "1.0", "Copyright")]
+    assert licences("p-other") == [("p-other", "1.0", "its metadata say none")]
+
+
+def test_nothing_that_all_brings_is_under_gpl_3():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    extras = config["options.extras_require"]
+    lines = {name: [line for line in extras[name].split("\n") if line and not line.startswith("#")] for name in extras}
+    [whole] = lines["all"]
+    named = re.fullmatch(r"tandem-ir\[(.*)\]", whole)[1].split(",")
+    needed = [line for name in named for line in lines[name] if not line.startswith("tandem-ir")]
+    found = licences(*needed, *config["options"]["install_requires"].split("\n")[1:])
+    assert len(found) > 100
+    third = re.compile(r"(?<!L)GPL(-3|v3| ?3)|General Public License v3")
+    assert [each for each in found if third.search(each[2]) and "Lesser" not in each[2]] == []
+    assert [each[0] for each in licences("html2text") if third.search(each[2])] == ["html2text"]
+
+
+def test_doctor_lists_them():
+    lines = tandem("doctor", "--licences").stdout.splitlines()
+    assert [line.split()[2] for line in lines if line.startswith("filelock ")] == ["MIT"]
