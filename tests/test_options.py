@@ -18,7 +18,7 @@ ANALYSES = ("order", "paraphrase", "overlap", "diversity", "dimensions", "covera
 # option -> commands in which the name means something else, and why
 OTHER = {
     "--all": {"regress run": "runs", "runs verify": "problems"},
-    "--baseline": {"evaluate": "may be repeated"},
+    "--baseline": {"evaluate": "may be repeated", "gate": "a file alone, in place of the first argument"},
     "--benchmark": {
         **dict.fromkeys(("report", "analyze dimensions", "cite"), "takes several"),
         **dict.fromkeys(("runs verify", "runs convert"), "what a file is compared with or translated by"),

@@ -30,8 +30,9 @@ Exit status: 0 where they pass or are undecided (with --strict: 1), 1 where one 
 
 def parser() -> argparse.ArgumentParser:
     made = command("gate", __doc__, EPILOG)
-    made.add_argument("baseline", metavar="BASELINE", help="the run to compare with, in any format")
+    made.add_argument("baseline", nargs="?", metavar="BASELINE", help="the run to compare with, in any format")
     made.add_argument("run", metavar="RUN", help="the new run, in any format")
+    made.add_argument("--baseline", dest="named", metavar="BASELINE", help="the run to compare with, where RUN stands alone")
     judgment_options(made)
     made.add_argument(
         "--min-effect",
@@ -71,9 +72,11 @@ def _gate(args: argparse.Namespace) -> Gate:
     names = ("benchmark", "qrels", "measures", "primary", "groups", "depth", "ids", "unjudged")
     given = {name: getattr(args, name) for name in names}
     how = {"modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
+    if bool(args.named) == bool(args.baseline):
+        raise ToolkitError("one baseline is needed", "tandem gate BASELINE RUN, or tandem gate RUN --baseline BASELINE")
     if "-" in (args.junit, args.json):
         raise ToolkitError("standard output has the table", "name a file, or --format json")
-    made = gate(args.baseline, args.run, min_effect=dict(args.min_effect or ()), **given, **how)
+    made = gate(args.named or args.baseline, args.run, min_effect=dict(args.min_effect or ()), **given, **how)
     for path, content in ((args.junit, to_junit(made, strict=args.strict)), (args.json, to_records(made).encode())):
         if path:
             with open_output(path) as file:

@@ -189,5 +189,6 @@ def test_the_search_answers_what_newcomers_ask(question, site, chrome):
     wait(chrome, lambda: root.find_elements("css selector", "input"))[0].send_keys(question)
     words = quote_plus(question)  # a result's address repeats what was asked: those of its first letters are not yet it
     first = wait(chrome, lambda: root.find_elements("css selector", f"a[href*='h={words}']"))[0].get_attribute("href")
-    assert Path(urlsplit(first).path).relative_to(folder).as_posix() in ("which-command.html", (QUESTIONS | KEYWORDS)[question])
+    found = Path(unquote(urlsplit(first).path)).relative_to(folder).as_posix()
+    assert found in ("which-command.html", (QUESTIONS | KEYWORDS)[question])
     assert chrome.get_log("browser") == []

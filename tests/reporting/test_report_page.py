@@ -235,6 +235,24 @@ def test_tables_are_copied_as_csv_and_latex(chrome, shown):
 
 
 @needs_chromium
+def test_what_the_browser_forbids_to_copy_is_copied_another_way(chrome, shown):
+    chrome.get(shown[0].as_uri())
+    main_table(chrome)
+    chrome.execute_script("""
+      window.failed = [];
+      window.addEventListener("unhandledrejection", (event) => failed.push(event.reason.message));
+      navigator.clipboard.writeText = async () => { throw new DOMException("Write permission denied."); };
+      window.taken = [];
+      document.execCommand = () => { taken.push(document.activeElement.value); return true; };
+      [...document.querySelectorAll(".table.main button")].find((each) => each.textContent === "LaTeX").click();
+      take(document.querySelector("figure button[data-format=csv][data-way=copy]"));
+    """)
+    taken = wait(chrome, lambda: (found := chrome.execute_script("return taken")) and len(found) == 2 and found)
+    assert sorted("\\begin{tabular}" in each for each in taken) == [False, True]
+    assert chrome.execute_script("return failed") == []
+
+
+@needs_chromium
 def test_a_spreadsheet_takes_no_text_of_a_page_for_a_formula(chrome, shown):
     chrome.get(shown[0].as_uri())
     main_table(chrome)

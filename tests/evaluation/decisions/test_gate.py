@@ -169,6 +169,8 @@ def test_exit_status_and_files(tmp_path):
         ([BM25, "--min-effect", "nan"], "the smallest effect is nan"),
         ([BM25, "--min-effect", "AP=0.1"], "AP is not compared"),
         ([BM25, "--json", "-"], "standard output has the table"),
+        ([], "one baseline is needed"),
+        ([BM25, "--baseline", BM25], "one baseline is needed"),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(words, message, tmp_path):
@@ -176,6 +178,14 @@ def test_wrong_input_is_one_line_and_status_2(words, message, tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {message}"), done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_baseline_may_be_an_option_as_elsewhere():
+    judged = ("--benchmark", "infosearch-mini", "-m", "WISE@20")
+    first = tandem("gate", BM25, RULES, *judged)
+    for words in ((RULES, "--baseline", BM25), ("--baseline", BM25, RULES)):
+        assert tandem("gate", *words, *judged).stdout == first.stdout
+    assert "bm25 -> bm25+rules" in first.stdout
 
 
 def test_other_ids_are_refused_with_the_shares(tmp_path):

@@ -283,6 +283,24 @@ def test_no_focus_goes_below_the_head(chrome, tmp_path):
 
 
 @needs_chromium
+def test_a_query_opens_although_the_reference_changes_meanwhile(chrome, tmp_path):
+    chrome.get(mini_page(tmp_path).as_uri())
+    chrome.execute_script("""
+      window.failed = [];
+      window.addEventListener("unhandledrejection", (event) => failed.push(event.reason.message));
+      const rows = [...document.querySelectorAll(".queries .open")];
+      rows[rows.length - 1].click();  // it waits for the rankings
+      const reference = document.querySelector(".reference");
+      document.querySelector(".filter").value = "insulation";
+      document.querySelector(".filter").dispatchEvent(new Event("input"));
+      reference.value = "1";
+      reference.dispatchEvent(new Event("change", {bubbles: true}));
+    """)
+    wait(chrome, lambda: "q=" in chrome.current_url or chrome.execute_script("return failed.length"))
+    assert chrome.execute_script("return failed") == []
+
+
+@needs_chromium
 def test_the_table_is_copied_as_csv(chrome, tmp_path):
     chrome.get(mini_page(tmp_path).as_uri())
     chrome.find_element("css selector", ".filter").send_keys("insulation")

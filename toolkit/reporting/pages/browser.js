@@ -23,20 +23,26 @@ async function unpacked(script) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// puts a text on the clipboard and says so on the button that asked for it
-async function copyText(text, asked) {
-  let copied = true;
+// puts a text on the clipboard; whether the browser allowed it
+async function onClipboard(text, asked) {
   try {
     await navigator.clipboard.writeText(text);
+    return true;
   } catch {  // no permission, or a page that no secure address served
     const box = element("textarea", {class: "clipboard"});
     box.value = text;
     document.body.append(box);
     box.select();
-    copied = document.execCommand("copy");
+    const copied = document.execCommand("copy");
     box.remove();
     asked.focus();
+    return copied;
   }
+}
+
+// the same, and says so on the button that asked for it
+async function copyText(text, asked) {
+  const copied = await onClipboard(text, asked);
   asked.dataset.label ??= asked.textContent;
   asked.textContent = copied ? "Copied" : "The browser does not allow it";
   setTimeout(() => { asked.textContent = asked.dataset.label; }, 1500);
@@ -458,6 +464,7 @@ function browse(root, data) {
   }
 
   function detail(entry) {
+    if (!entry.row) build(entry);  // the rows were made anew while it was waited for the rankings
     const modes = entry.question.modes.map(([mode]) => mode);
     const mode = modes.includes(column().mode) ? column().mode : modes.find((each) => data.roles[each] === "instructed") ?? modes[0];
     entry.view ??= {mode: modes.indexOf(mode)};

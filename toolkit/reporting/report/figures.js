@@ -172,7 +172,7 @@ async function take(button) {
       said.textContent = `saved: ${link.download}`;
     } else {
       if (format === "png") await navigator.clipboard.write([new ClipboardItem({"image/png": content})]);
-      else await navigator.clipboard.writeText(await content.text());
+      else if (!await onClipboard(await content.text(), button)) throw new Error("the browser does not allow it");
       said.textContent = `${format.toUpperCase()} copied`;
     }
   } catch (error) {

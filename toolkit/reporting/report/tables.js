@@ -1,13 +1,6 @@
 "use strict";
 // Tables of systems: DataTables sorts, searches and chooses columns; the baseline and the chosen runs are shown in all of them.
 
-async function copied(text, button) {
-  await navigator.clipboard.writeText(text);
-  const name = button.textContent;
-  button.textContent = "copied";
-  setTimeout(() => { button.textContent = name; }, 1500);
-}
-
 // the number at full precision, where there is one
 function exported(data, row, column, cell) {
   return inSpreadsheet(cell.dataset.order ?? cell.textContent.trim());
@@ -21,7 +14,7 @@ function buttonsOf(table) {
     {extend: "colvis", text: "Columns", columns: ":gt(0)", columnText: (api, place) => api.column(place).header().dataset.label},
     {extend: "copyHtml5", text: "Copy", title: null, exportOptions: options({body: (data, row, column, cell) => cell.textContent.trim()})},
     {extend: "csvHtml5", text: "CSV", title: null, filename: table.closest(".table").id, exportOptions: options({body: exported})},
-    {text: "LaTeX", action: (event, api, button) => unpacked(latex).then((text) => copied(text, button[0]))},
+    {text: "LaTeX", action: (event, api, button) => unpacked(latex).then((text) => copyText(text, button[0]))},
   ];
 }
 
