@@ -1,11 +1,14 @@
-"""The licences of what an installation brings: from the packages' own metadata, and none that `[all]` must not have."""
+"""What an installation brings: the licences that packages say, none that `[all]` must not have, and a digest of each file."""
 
 import configparser
 import re
 
 from command import ROOT, tandem
+from packaging.utils import canonicalize_name
 
 from toolkit.engine.licences import licences
+
+PIN = re.compile(r"^(\S+)==(\S+)$", re.MULTILINE)
 
 
 def planted(folder, name, *lines):
@@ -29,7 +32,8 @@ def test_packages_are_followed_through_their_extras_and_each_says_its_licence(tm
     assert licences("p-other") == [("p-other", "1.0", "its metadata say none")]
 
 
-def test_nothing_that_all_brings_is_under_gpl_3():
+def brought_by_all():
+    """What `tandem-ir[all]` of setup.cfg brings here: an installed tandem-ir may be of another day."""
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     extras = config["options.extras_require"]
@@ -37,11 +41,27 @@ def test_nothing_that_all_brings_is_under_gpl_3():
     [whole] = lines["all"]
     named = re.fullmatch(r"tandem-ir\[(.*)\]", whole)[1].split(",")
     needed = [line for name in named for line in lines[name] if not line.startswith("tandem-ir")]
-    found = licences(*needed, *config["options"]["install_requires"].split("\n")[1:])
-    assert len(found) > 100
+    return licences(*needed, *config["options"]["install_requires"].split("\n")[1:])
+
+
+def test_nothing_that_all_brings_is_under_gpl_3():
     third = re.compile(r"(?<!L)GPL(-3|v3| ?3)|General Public License v3")
-    assert [each for each in found if third.search(each[2]) and "Lesser" not in each[2]] == []
+    assert [each for each in brought_by_all() if third.search(each[2]) and "Lesser" not in each[2]] == []
     assert [each[0] for each in licences("html2text") if third.search(each[2])] == ["html2text"]
+
+
+def test_requirements_have_a_digest_of_all_that_is_brought_at_the_version_of_the_constraints():
+    """Else: scripts/lock."""
+    text = (ROOT / "requirements.txt").read_text()
+    blocks = re.findall(r"^([a-z0-9-]+)==(\S+).*\n((?: +--hash=sha256:[0-9a-f]{64}.*\n)*)", text, re.MULTILINE)
+    assert [name for name, _, digests in blocks if not digests] == []
+    locked = {name: version for name, version, _ in blocks}
+    assert len(locked) == len(blocks)
+    pinned = {canonicalize_name(name): version for name, version in PIN.findall((ROOT / "constraints.txt").read_text())}
+    assert {name: version for name, version in locked.items() if pinned.get(name, version) != version} == {}
+    found = brought_by_all()
+    assert len(found) > 100
+    assert {name for name, *_ in found} - locked.keys() == set()
 
 
 def test_doctor_lists_them():

@@ -5,8 +5,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from command import ROOT
+from markupsafe import Markup
 
 from toolkit.reporting.pages import bundles
+from toolkit.reporting.pages.render import page
 
 
 @pytest.fixture
@@ -59,3 +62,24 @@ def test_those_who_need_it_at_once_get_the_same_script(cached, monkeypatch):
     with ThreadPoolExecutor(4) as threads:
         needed = [threads.submit(need) for _ in range(4)]
     assert [each.result() for each in needed] == ["script(1);"] * 4
+
+
+@pytest.mark.parametrize(
+    ("library", "holders"),
+    [
+        ("vega", ("University of Washington Interactive Data Lab", "Mike Bostock", "Redistribution and use in source")),
+        ("datatables", ("SpryMedia Limited", "OpenJS Foundation", "Stuart Knightley", "Permission is hereby granted")),
+    ],
+)
+def test_a_page_and_the_files_of_a_site_have_the_licences_of_what_is_in_them(library, holders):
+    bundle = getattr(bundles, library)()
+    scripts = [
+        page("t", Markup(""), libraries=[bundle]),
+        *(text for name, text in bundle.files.items() if name.endswith(".js")),
+    ]
+    assert len(scripts) == 2
+    for text in scripts:
+        licences, found, _ = text.partition(f"*/\n{bundle.script}")
+        assert found
+        assert all(holder in licences.rpartition("/*!")[2] for holder in holders)
+    assert all(holder in (ROOT / "NOTICE").read_text() for holder in holders[:1])

@@ -25,11 +25,17 @@ class Bundle(NamedTuple):
     style: str = ""
 
     @property
+    def licensed(self) -> str:
+        """The script under the licences of what is in it, which ask to be in every copy."""
+        text = Path(__file__).with_name(f"{self.name}.licences.txt").read_text(encoding="utf-8")
+        return f"/*!\n{text}*/\n{self.script}"
+
+    @property
     def files(self) -> dict[str, str]:
         """File name -> text, for pages that share it. A name has a part of its text's digest: what a browser has cached under
         it is never that of another version.
         """
-        texts = {"js": self.script, "css": self.style}
+        texts = {"js": self.licensed, "css": self.style}
         return {f"{self.name}.{_digest(text)}.{suffix}": text for suffix, text in texts.items() if text}
 
 

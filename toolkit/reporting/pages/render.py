@@ -61,7 +61,7 @@ def page(
         style=Markup("\n".join([_file("page.css"), _file("browser.css"), style])),
         script=Markup("\n".join([_file("browser.js"), script])),
         body=body,
-        libraries=[each._replace(script=Markup(each.script), style=Markup(each.style)) for each in libraries],
+        libraries=[each._replace(script=Markup(each.licensed), style=Markup(each.style)) for each in libraries],
         shared=[name for each in libraries for name in each.files] if frame else [],
         frame=frame,
     )
