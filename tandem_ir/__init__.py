@@ -33,13 +33,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tandem_ir.benchmarks import Build, check_benchmark, datasheet, load, read_qrels, read_run, read_topics
+from tandem_ir.benchmarks import Build, load, read_run, read_topics
 from tandem_ir.evaluation import (
-    cite,
+    check_system,
     diff,
-    experiment,
     measure_axioms,
-    measure_card,
     measure_discrimination,
     measure_references,
     measure_sensitivity,
@@ -48,44 +46,69 @@ from tandem_ir.evaluation import (
     plots,
     published_prompts,
     report,
-    report_site,
-    reproduce,
 )
-from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
 from toolkit import __version__
 from toolkit.core.system.lazy_names import lazy_names, when_imported
 from toolkit.evaluation import evaluate
 
 if TYPE_CHECKING:
+    from toolkit.construction.checks.benchmark_check import check_benchmark
+    from toolkit.construction.datasheet import datasheet
     from toolkit.core.errors import ToolkitError
     from toolkit.core.qrels import Qrels
     from toolkit.core.runs import Run
     from toolkit.core.scores import Scores
     from toolkit.core.topics import Topic
     from toolkit.evaluation.decisions.decision import gate
+    from toolkit.files.formats import read_qrels
+    from toolkit.jobs.diversify_job import diversify
+    from toolkit.jobs.encode_jobs import encode, index
+    from toolkit.jobs.expand_jobs import expand
+    from toolkit.jobs.file_job import fuse
+    from toolkit.jobs.judge_jobs import judge
+    from toolkit.jobs.search_jobs import rerank, search
     from toolkit.models.checkpoints.own_systems import ChatModel, ListRanker, PairScorer, TextEncoder
+    from toolkit.reporting.site.make_site import report_site
     from toolkit.retrieval.diversify.diversify_step import Diversify
     from toolkit.retrieval.fuse import Fuse
     from toolkit.retrieval.merge_lists import MergeLists
     from toolkit.retrieval.rerank.rerank_step import Rerank
     from toolkit.retrieval.search.retrieve import FilterByRules, Retrieve
+    from toolkit.studies.cite import cite
+    from toolkit.studies.experiment import experiment
+    from toolkit.studies.measure_cards.measure_card import measure_card
+    from toolkit.studies.reproduce import reproduce
 
 # what is loaded when it is first asked for
 __getattr__, _ = lazy_names(
     __name__,
     {
+        "toolkit.construction.checks.benchmark_check": ("check_benchmark",),
+        "toolkit.construction.datasheet": ("datasheet",),
         "toolkit.core.errors": ("ToolkitError",),
         "toolkit.core.qrels": ("Qrels",),
         "toolkit.core.runs": ("Run",),
         "toolkit.core.scores": ("Scores",),
         "toolkit.core.topics": ("Topic",),
         "toolkit.evaluation.decisions.decision": ("gate",),
+        "toolkit.files.runs.conversion": ("read_qrels",),
+        "toolkit.jobs.diversify_job": ("diversify",),
+        "toolkit.jobs.encode_jobs": ("encode", "index"),
+        "toolkit.jobs.expand_jobs": ("expand",),
+        "toolkit.jobs.judge_jobs": ("judge",),
+        "toolkit.jobs.file_job": ("fuse",),
+        "toolkit.jobs.search_jobs": ("rerank", "search"),
         "toolkit.models.checkpoints.own_systems": ("ChatModel", "ListRanker", "PairScorer", "TextEncoder"),
+        "toolkit.reporting.site.make_site": ("report_site",),
         "toolkit.retrieval.diversify.diversify_step": ("Diversify",),
         "toolkit.retrieval.merge_lists": ("MergeLists",),
         "toolkit.retrieval.fuse": ("Fuse",),
         "toolkit.retrieval.rerank.rerank_step": ("Rerank",),
         "toolkit.retrieval.search.retrieve": ("FilterByRules", "Retrieve"),
+        "toolkit.studies.cite": ("cite",),
+        "toolkit.studies.experiment": ("experiment",),
+        "toolkit.studies.measure_cards.measure_card": ("measure_card",),
+        "toolkit.studies.reproduce": ("reproduce",),
     },
 )
 

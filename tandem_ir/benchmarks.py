@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.system.lazy_names import pandas
 
 if TYPE_CHECKING:
-    from toolkit.construction.checks.benchmark_check import BenchmarkCheck
-    from toolkit.core.qrels import Qrels
     from toolkit.core.runs import Run
     from toolkit.core.topics import Topic
     from toolkit.datasets import Collection
+    from toolkit.datasets.accepted import File, Frame, Loader, Modes, Precision, QrelsForm, Records, Topics
 
 
 def load(
-    benchmark: str | Path,
+    benchmark: File,
     *,
-    docs: Any = None,
-    topics: Any = None,
-    qrels: Any = None,
-    modes: Mapping[str, str] | None = None,
+    docs: File | Frame | Mapping[str, str] | Records | None = None,
+    topics: Frame | Mapping[str, str] | Records | None = None,
+    qrels: QrelsForm | Mapping[str, QrelsForm] | None = None,
+    modes: Modes | None = None,
     measures: Sequence[str] = (),
 ) -> Collection:
     """A benchmark by its name (`infosearch-mini`) or folder (`benchmark.yaml` in it), or a collection of ir_datasets by its id.
@@ -51,7 +50,7 @@ def load(
     return load_benchmark(selection.benchmark) if selection else open_collection(benchmark)
 
 
-def _write(folder: Path, docs: Any, topics: Any, qrels: Any, modes: Mapping[str, str], measures: Sequence[str]) -> None:
+def _write(folder: Path, docs: Any, topics: Any, qrels: Any, modes: Modes, measures: Sequence[str]) -> None:
     from toolkit.core.modes import Modes
     from toolkit.datasets.own.own_new import from_tables, new_folder
 
@@ -60,28 +59,21 @@ def _write(folder: Path, docs: Any, topics: Any, qrels: Any, modes: Mapping[str,
     new_folder(folder, content, declared, measures=measures)
 
 
-def read_run(path: str | Path, form: str = "") -> Run:
+def read_run(path: File, form: str = "") -> Run:
     """A run from a file of any form (TREC, JSON, JSONL, Parquet, MTEB, PyTerrier, MS MARCO, ranx), recognised by its content.
 
     form  which one it is, for a file that fits two
 
     It keeps the record beside it, so that calls know its benchmark. Raises ToolkitError with what is wrong with the file.
     """
-    from toolkit.files.formats import read_run
-    from toolkit.files.provenance import read_recorded
+    from toolkit.files.provenance.record import read_recorded
+    from toolkit.files.runs.runs import read_run
 
     recorded = read_recorded(path, lambda file: read_run(file, form))
     return replace(recorded.content, record=recorded.record)
 
 
-def read_qrels(path: str | Path) -> Qrels:
-    """Qrels from a TREC file, or BEIR's TSV. Raises ToolkitError with what is wrong with it."""
-    from toolkit.files.formats import read_qrels
-
-    return read_qrels(path)
-
-
-def read_topics(topics: Any) -> list[Topic]:
+def read_topics(topics: Topics) -> list[Topic]:
     """The topics of a benchmark's name or of a file, of several, or those that a DataFrame, a mapping or a list holds."""
     from toolkit.retrieval.steps import given_topics
 
@@ -99,28 +91,46 @@ class Build:
     Raises ToolkitError with every problem of `build.yaml` when it is made.
     """
 
-    def __init__(self, folder: str | Path):
+    def __init__(self, folder: File):
         from toolkit.construction import BuildFolder
 
         self._build = BuildFolder(folder)
 
     @classmethod
-    def new(cls, kind: str, folder: str | Path) -> Build:
+    def new(cls, kind: str, folder: File) -> Build:
         """A folder with the `build.yaml` of a kind (`instructir`, ...), to be edited; ToolkitError where there is one."""
         from toolkit.construction import new_build
 
         new_build(kind, folder)
         return cls(folder)
 
-    def run(self, step: str | None = None, *, prompts: str | Path | None = None, **how: Any) -> pandas.DataFrame:
+    def run(
+        self,
+        step: str | None = None,
+        *,
+        prompts: File | None = None,
+        device: str | None = None,
+        precision: Precision | None = None,
+        batch_size: int | None = None,
+        trust_remote_code: bool = False,
+        loader: Loader | None = None,
+        concurrency: int | None = None,
+        retries: int | None = None,
+        timeout: float | None = None,
+        replay: bool | None = None,
+        engine: str | None = None,
+        workers: int | None = None,
+        threads_per_worker: int | None = None,
+        gpus_per_worker: float | None = None,
+        units: File | None = None,
+    ) -> pandas.DataFrame:
         """Do what is not up to date, up to a step or all of it; the `status` after it. What was interrupted resumes.
 
         prompts  a folder of published prompts (`published_prompts`): the steps' own are copied, and sent from now on
-        how  `replay` (cached answers only), `loader`, `concurrency`, `retries`, `timeout` of a server; `device`, `precision`,
-             `batch_size`, `trust_remote_code` of a model on this machine; `engine`, `workers`, ... of a cluster
 
         Raises ToolkitError for what cannot be asked or made; what was answered is cached.
         """
+        how = {name: value for name, value in locals().items() if name not in ("self", "step", "prompts")}
         if prompts is not None:
             from toolkit.construction.build_config import take_prompts
 
@@ -141,17 +151,27 @@ class Build:
 
         return history_rows(self._build.steps().history(item_id))
 
-    def export_review(self, step: str, output: str | Path, **how: Any) -> Path:
+    def export_review(
+        self,
+        step: str,
+        output: File,
+        *,
+        form: str = "",
+        reviewers: Sequence[str] = (),
+        to_settle: bool = False,
+        first: int | None = None,
+    ) -> Path:
         """Write the page that reviewers of a step's items get; its path.
 
-        how  `form` for a step that is none of review, `reviewers` (names), `to_settle`, `first` (so many items at most)
+        form  for a step that is none of review; reviewers  their names; first  so many items at most
         """
         from toolkit.construction.review.review_rounds import export_review
 
+        how: dict[str, Any] = {"form": form, "reviewers": reviewers, "to_settle": to_settle, "first": first}
         export_review(type(self._build)(self._build.path), step, output, **how)
         return Path(output)
 
-    def import_review(self, *files: str | Path) -> dict[str, Any]:
+    def import_review(self, *files: File) -> dict[str, Any]:
         """Take reviewers' files back, all or none: how many answers are new, known, partial, whose; `run` lets them decide."""
         from toolkit.construction.review.review_rounds import import_review
 
@@ -164,31 +184,6 @@ class Build:
         columns = ["step", "question", "measure", "items", "value", "low", "high"]
         return pandas.DataFrame(agreement_rows(type(self._build)(self._build.path)), columns=columns)
 
-    def benchmark(self, to: str | Path) -> Collection:
+    def benchmark(self, to: File) -> Collection:
         """Write the benchmark into a folder, and open it as `tandem.load` does. ToolkitError where a step is not done."""
         return load(str(self._build.benchmark(to)))
-
-
-def check_benchmark(
-    benchmark: str | Path, runs: Any = None, *, similarity: float = 0.8, dense: bool = False, cosine: float = 0.9
-) -> BenchmarkCheck:
-    """What a benchmark rewards beside what it means to: a built one, a folder of your own, or one of the registry.
-
-    runs        whose systems are compared with who made the items, and whose scores with those that they would have
-                without the instructions
-    similarity  of near-duplicates: the least Jaccard similarity of runs of five characters
-    dense       also paraphrases, by vectors of all-minilm-l6-v2 with at least this `cosine`
-
-    Its `problems` and `warnings` are sentences; `effects`, `cues`, `pairs`, `shares`, `circular` are what they rest on. Raises
-    ToolkitError.
-    """
-    from toolkit.construction.checks.benchmark_check import check_benchmark as checked
-
-    return checked(benchmark, runs, threshold=similarity, dense=dense, cosine=cosine)
-
-
-def datasheet(benchmark: str | Path) -> str:
-    """The datasheet of the benchmark in a folder, in Markdown: counts, who made it, what was found, what it is not for."""
-    from toolkit.construction.datasheet import datasheet as of_folder
-
-    return of_folder(benchmark)

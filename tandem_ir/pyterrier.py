@@ -26,6 +26,7 @@ from toolkit.core.scores import PAIRED, Change, Score, Scores
 from toolkit.core.system.progress import say
 from toolkit.core.topics import Topic
 from toolkit.datasets import TopicPart, TopicSet, find, load, resolve_topics
+from toolkit.datasets.accepted import Missing
 from toolkit.evaluation import evaluate
 from toolkit.evaluation.comparison.comparison import Baseline, Testing
 from toolkit.files.runs.conversion import as_qrels, as_run
@@ -71,7 +72,8 @@ class _OneStep(pt.Transformer):
         return self.step.name
 
     def _topics(self, group: str) -> list[Topic]:
-        benchmark = self._benchmark
+        if (benchmark := self._benchmark) is None:
+            return []
         return [topic for mode in benchmark.spec.modes or ("",) for topic in benchmark.topics(group, mode)]
 
     def _topic_set(self, queries: pd.DataFrame) -> TopicSet:
@@ -142,6 +144,8 @@ class Reranker(_OneStep):
     Raises ToolkitError for what cannot be looked up, and for documents without a text.
     """
 
+    step: Rerank
+
     def __init__(
         self,
         system: str,
@@ -203,7 +207,7 @@ def Experiment(
     by_group: bool = False,
     baseline: int | str | None = None,
     test: str = "t",
-    missing: str = "worst",
+    missing: Missing = "worst",
     round: int | None = None,
 ) -> pd.DataFrame | Evaluated:
     """Compare systems as `pt.Experiment` does, each mode by itself: a column for each measure and mode.
@@ -275,9 +279,9 @@ def _averages(scores: Scores, by_group: bool) -> pd.DataFrame:
     made = []
     for (name, group), values in groupby(rows, lambda row: (row.run, row.group)):
         if by_group or group == overall:
-            values = list(values)
+            kept = list(values)
             line = {"name": name, **({"group": group} if by_group else {})}
-            made.append((line | {_label(row): row.value for row in values}, [(row, scores.change(row)) for row in values]))
+            made.append((line | {_label(row): row.value for row in kept}, [(row, scores.change(row)) for row in kept]))
     changed = [{key: value for row, change in changes for key, value in _change(row, change).items()} for _, changes in made]
     return pd.DataFrame([line | change for (line, _), change in zip(made, changed, strict=True)])
 

@@ -3,15 +3,20 @@
 It is no entry point: pytest rewrites every module of a distribution that has one, on each start.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+if TYPE_CHECKING:
+    from toolkit.evaluation.decisions.gate_output import Gate
+
 
 @pytest.fixture(scope="session")
-def tandem_gate() -> Callable[..., Any]:
+def tandem_gate() -> Callable[..., Gate]:
     """Call it with a baseline, a run and what `tandem_ir.gate` takes: the test fails where the run is worse.
 
     strict  also where it is undecided, which otherwise is a warning
@@ -19,7 +24,7 @@ def tandem_gate() -> Callable[..., Any]:
     Returns the `Gate`, whose `to_frame()` has every number.
     """
 
-    def compare(baseline: Any, run: Any, *, strict: bool = False, **how: Any):
+    def compare(baseline: Any, run: Any, *, strict: bool = False, **how: Any) -> Gate:
         __tracebackhide__ = True
         from toolkit.core.errors import ToolkitError
         from toolkit.core.tables.aligned_table import to_text

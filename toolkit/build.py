@@ -168,7 +168,7 @@ def run_check(args: argparse.Namespace) -> int:
     from toolkit.construction.checks.check_tables import tables
     from toolkit.files.runs.problems import found
 
-    how = {"threshold": args.similarity, "dense": args.dense, "cosine": args.cosine}
+    how = {"similarity": args.similarity, "dense": args.dense, "cosine": args.cosine}
     checked = check_benchmark(args.benchmark, args.runs or None, **how)
     write_tables(tables(checked), args)
     note(f"{args.benchmark}: {found(len(checked.problems), len(checked.warnings))}")

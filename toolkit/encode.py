@@ -12,10 +12,9 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import MODEL, SERVED
 from toolkit.model_options import endpoint_options, engine_options, model_options, pooling_option, recipe_options, system_option
 from toolkit.options import dry_run_option, shard_size_option, topics_option
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import make, note, report
 from toolkit.shell import guard
 
@@ -55,10 +54,9 @@ def main(args: argparse.Namespace) -> int:
         raise ToolkitError("no system to encode with", "name one with --system, such as all-minilm-l6-v2")
     if not args.output:
         raise ToolkitError("no folder for the vectors", "name one with --output")
-    from toolkit.jobs.encode_jobs import EncodeJob
+    from toolkit.jobs.encode_jobs import EncodeJob, encode
 
-    given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "pooling", "shard_size", *MODEL, *SERVED)}
-    job = EncodeJob(args.what[0] if args.what else None, args.system, args.output, **given)
+    job = EncodeJob(args.what[0] if args.what else None, **options_of(args, encode))
     made = make(job, args)
     if made is None:
         return 0

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.specs import ENDPOINT, MODEL
+from toolkit.core.specs import MODEL
 from toolkit.model_options import (
     endpoint_options,
     engine_options,
@@ -27,7 +27,7 @@ from toolkit.model_options import (
     systems_option,
 )
 from toolkit.options import depth_option, dry_run_option, hits_option, index_option, run_output, threads_option, topics_option
-from toolkit.parsers import command, main, subcommands
+from toolkit.parsers import command, main, options_of, subcommands
 from toolkit.printing import make, make_runs, note, write_lines
 from toolkit.shell import guard
 
@@ -146,11 +146,10 @@ def run_all(args: argparse.Namespace) -> None:
 
 
 def _expansion(args: argparse.Namespace, output: str) -> ExpandJob:
-    from toolkit.jobs.expand_jobs import ExpandJob
+    from toolkit.jobs.expand_jobs import ExpandJob, expand
 
-    how = ("query", "systems", "attempts", "prompt", "prompts", *ENDPOINT, *MODEL)
-    given = {name: value for name in how if (value := getattr(args, name)) is not None}
-    return ExpandJob(args.topics, args.source, output=output, **given)
+    given = {name: value for name, value in options_of(args, expand).items() if value is not None}
+    return ExpandJob(**given | {"output": output})
 
 
 def _write_topics(job: ExpandJob, args: argparse.Namespace) -> None:

@@ -3,11 +3,11 @@
 import argparse
 import sys
 
-from toolkit.core.specs import ENGINE, SERVED
+from toolkit.core.specs import ENGINE
 from toolkit.judging_options import measure_option, missing_option
 from toolkit.model_options import endpoint_options, engine_options, model_options, recipe_options
 from toolkit.options import depth_option, dry_run_option, hits_option, table_options, threads_option
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import failed, note, resumable, write_lines, write_tables
 from toolkit.shell import guard
 
@@ -20,7 +20,6 @@ examples:
 The same command again makes only what is not there or out of date, as the records beside the runs say: after an interruption
 it resumes. What fails does not end the rest, and is said at the end.
 exit status: 0 where all was done, 1 where something failed, 2 where nothing was begun."""
-SEARCHING = ("recipe", "systems", "threads", "device", "batch_size", "trust_remote_code")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,30 +58,15 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> int:
     from toolkit.models.lucene import jvm
-    from toolkit.studies.experiment import Experiment
+    from toolkit.studies.experiment import Experiment, experiment
 
     jvm.set_debug(args.debug)
-    of_reranker = {"recipe": args.rerank_recipe, "kind": args.rerank_kind, **{name: getattr(args, name) for name in SERVED}}
-    experiment = Experiment(
-        args.names,
-        args.benchmarks,
-        output=args.output,
-        rerank=args.rerank,
-        hits=args.hits,
-        depth=args.depth,
-        measures=args.measures,
-        missing=args.missing or "worst",
-        precision=args.precision,
-        reranking=of_reranker,
-        templates=args.templates,
-        controls=args.controls,
-        **{name: getattr(args, name) for name in SEARCHING},
-    )
+    given = Experiment(**options_of(args, experiment) | {"missing": args.missing or "worst"})
     if args.dry_run:
-        write_lines(experiment.describe())
+        write_lines(given.describe())
         return 0
     with resumable():
-        results = experiment.make(**{name: getattr(args, name) for name in ENGINE})
+        results = given.make(**{name: getattr(args, name) for name in ENGINE})
     write_tables(results.tables(), args, output="-")
     if results.report:
         note(f"written: {results.report}")

@@ -26,10 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import ENDPOINT, MODEL
 from toolkit.model_options import endpoint_options, engine_options, model_options, pooling_option, recipe_options, system_option
 from toolkit.options import dry_run_option, language_option, shard_size_option, table_options, threads_option
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import make, note, report, write_lines, write_tables
 from toolkit.shell import guard
 
@@ -101,14 +100,11 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build(name: str, args: argparse.Namespace) -> int:
-    from toolkit.jobs.encode_jobs import IndexJob
+    from toolkit.jobs.encode_jobs import IndexJob, index
 
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")
-    named = ("type", "system", "systems", "recipe", "pooling", "language", "split", "per_question", "skip_invalid")
-    more = ("factory", "tuning", "keep_vectors", "shard_size", "threads")
-    given = {option: getattr(args, option) for option in (*named, *more, *MODEL, *ENDPOINT)}
-    job = IndexJob(name, args.output, **given)
+    job = IndexJob(name, **options_of(args, index))
     counts = make(job, args)
     return 0 if counts is None else _say(job.output.path, counts, job.corpus)
 

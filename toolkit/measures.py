@@ -66,9 +66,9 @@ def list_all(args: argparse.Namespace) -> None:
 
 def show(args: argparse.Namespace) -> None:
     from toolkit.studies.measure_cards.card_tables import tables_of
-    from toolkit.studies.measure_cards.measure_card import as_table, card
+    from toolkit.studies.measure_cards.measure_card import as_table, measure_card
 
-    found = card(args.name)
+    found = measure_card(args.name)
     tables = [as_table(found), *tables_of(found.name)]
     write_tables(tables, args)
 

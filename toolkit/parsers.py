@@ -6,9 +6,11 @@ import argparse
 import difflib
 import re
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import ENGINE
 from toolkit.options import common
 
 # argparse's messages, and what is said instead
@@ -109,3 +111,8 @@ def subcommands(parser: argparse.ArgumentParser, dest: str = "subcommand") -> Ca
 def main(args: argparse.Namespace) -> int | None:
     """Run the subcommand that is named: what a command with subcommands does."""
     return args.run_subcommand(args)
+
+
+def options_of(args: argparse.Namespace, call: Callable[..., Any]) -> dict[str, Any]:
+    """What a command was given of what the call of its name takes, without who computes."""
+    return {name: getattr(args, name) for name in signature(call).parameters if name in args and name not in ENGINE}

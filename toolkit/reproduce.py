@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import ENDPOINT, ENGINE, MODEL
+from toolkit.core.specs import ENGINE
 from toolkit.model_options import endpoint_options, engine_options, model_options, prompts_option
 from toolkit.options import dry_run_option, table_options
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import failed, note, resumable, write_lines, write_tables
 from toolkit.shell import guard
 
@@ -61,17 +61,16 @@ def _named_index(given: str) -> tuple[str, str]:
 
 def main(args: argparse.Namespace) -> int:
     from toolkit.registry.published.paper_tables import papers
-    from toolkit.studies.reproduce import COMPARISON, PAGE, Reproduction
+    from toolkit.studies.reproduce import COMPARISON, PAGE, Reproduction, reproduce
     from toolkit.studies.reproduce.packed import pack
 
     if args.verify:
         return _verify(args)
     if not args.paper:
         raise ToolkitError("no paper named", f"tandem reproduce PAPER: {', '.join(papers())}")
-    models = {name: getattr(args, name) for name in MODEL}
-    asking = {name: getattr(args, name) for name in ENDPOINT}
-    how = {"indexes": dict(args.own_index), "output": args.output, "models": models, "asking": asking, "prompts": args.prompts}
-    reproduction = Reproduction(args.paper, args.table, args.system, **how)
+    reproduction = Reproduction(
+        tables=args.table, systems=args.system, indexes=dict(args.own_index), **options_of(args, reproduce)
+    )
     if args.dry_run:
         from toolkit.studies.reproduce.dry_run import plan_table
 

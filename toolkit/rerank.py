@@ -9,7 +9,6 @@ examples:
 import argparse
 import sys
 
-from toolkit.core.specs import SERVED
 from toolkit.model_options import (
     endpoint_options,
     engine_options,
@@ -22,16 +21,12 @@ from toolkit.model_options import (
     system_option,
 )
 from toolkit.options import depth_option, dry_run_option, metadata_option, run_output, tail_option, text_options, topics_option
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import make_runs
 from toolkit.shell import guard
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise", "rerankers")
-OPTIONS = (
-    *("depth", "tail", "scores", "device", "precision", "batch_size", "prompt", "prompts"),
-    *("window", "step", "passes", "shuffle", *SERVED),
-)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -70,18 +65,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.jobs.search_jobs import rerank_job, rerank_name
+    from toolkit.jobs.search_jobs import rerank, rerank_name, reranking
     from toolkit.models.lucene import jvm
-    from toolkit.retrieval.rerank.rerank_step import Rerank, choose_reranker, shown_prompt
+    from toolkit.retrieval.rerank.rerank_step import choose_reranker, shown_prompt
 
     jvm.set_debug(args.debug)
-    spec = choose_reranker(args.system, args.systems, args.recipe, args.kind)
     if args.show_prompt:
+        spec = choose_reranker(args.system, args.systems, args.recipe, args.kind)
         print(shown_prompt(spec, args.prompt, args.prompts))
         return
-    step = Rerank(spec, trust_remote_code=args.trust_remote_code or None, **{name: getattr(args, name) for name in OPTIONS})
-    given = {name: getattr(args, name) for name in ("topics", "index", "docs", "output", "metadata", "tag", "instruction")}
-    make_runs(rerank_job(args.run, step, **given), args, rerank_name)
+    make_runs(reranking(**options_of(args, rerank)), args, rerank_name)
 
 
 if __name__ == "__main__":

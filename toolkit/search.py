@@ -10,7 +10,6 @@ examples:
 import argparse
 import sys
 
-from toolkit.core.specs import SERVED
 from toolkit.model_options import (
     endpoint_options,
     engine_options,
@@ -32,16 +31,11 @@ from toolkit.options import (
     threads_option,
     topics_option,
 )
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import make_runs
 from toolkit.shell import guard
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-OPTIONS = (
-    *("recipe", "systems", "query_template", "plain_template", "pooling", "fuse", "instruction", "candidates", "language"),
-    *("rerank", "rerank_recipe", "rerank_kind", "depth", "docs", "device", "batch_size", "trust_remote_code", "precision"),
-    *("verify", "hits", "threads", "k1", "b", "rm3", "output", "metadata", "tag", *SERVED),
-)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -88,12 +82,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.jobs.search_jobs import search_job, search_name
+    from toolkit.jobs.search_jobs import search, search_name, searching
     from toolkit.models.lucene import jvm
 
     jvm.set_debug(args.debug)
-    given = {name: getattr(args, name) for name in OPTIONS}
-    make_runs(search_job(args.topics, args.index, args.system or "bm25", **given), args, search_name)
+    make_runs(searching(**options_of(args, search) | {"system": args.system or "bm25"}), args, search_name)
 
 
 if __name__ == "__main__":

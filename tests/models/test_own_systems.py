@@ -1,6 +1,9 @@
 """Systems that are objects of Python: found, made, asked, and their answers checked."""
 
-from types import SimpleNamespace
+import ast
+import inspect
+import sys
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,14 +12,14 @@ from command import tandem
 import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.system.python_names import find_source
+from toolkit.core.system.python_names import CALLED, EXPECTED, find_source
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.templates import Input
 from toolkit.datasets import resolve_topics
 from toolkit.files.formats import read_run
 from toolkit.files.provenance import model_identity
 from toolkit.models import choose_system
-from toolkit.models.checkpoints.own_systems import load_own
+from toolkit.models.checkpoints.own_systems import ChatModel, ListRanker, PairScorer, Retriever, TextEncoder, load_own
 from toolkit.models.encoders import load_encoder
 from toolkit.models.llm import Request, load_llm
 from toolkit.models.rerankers import load_reranker
@@ -307,6 +310,33 @@ def test_scores_that_are_none_are_one_line(answer, said):
     reranker = load_reranker(spec_of(SimpleNamespace(score=lambda pairs: answer), "cross-encoder"))
     with pytest.raises(ToolkitError, match=said):
         reranker.score([(Input("", "q"), Input("", "d")), (Input("", "q"), Input("", "e"))])
+
+
+def test_what_an_object_gets_wrong_is_said_beside_what_is_expected_of_it():
+    expected = "score(pairs: list[tuple[str, str]]) -> list[float]"
+    shapes = SimpleNamespace(score=lambda pairs: [[1.0]] * len(pairs))
+    [problem] = [check.problem for check in check_system(shapes) if check.problem]
+    assert "gave an array of shape (5, 1), expected (5,)" in problem
+    assert f"(expected {expected}; " in problem
+    reranker = load_reranker(spec_of(SimpleNamespace(score=lambda: [1.0]), "cross-encoder"))
+    with pytest.raises(ToolkitError, match=r"raised TypeError: .*takes 0 positional arguments but 1 was given") as refused:
+        reranker.score([(Input("", "q"), Input("", "d"))])
+    assert refused.value.hint == f"expected {expected}; --debug shows the traceback"
+
+
+def test_a_class_of_a_notebook_has_no_file_and_is_taken(monkeypatch):
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))  # as a kernel's is
+    made = type("Mine", (), {"__module__": "__main__", "score": lambda self, pairs: [1.0] * len(pairs)})()
+    assert choose_system(made).instance is made
+
+
+@pytest.mark.parametrize("method", EXPECTED)
+def test_what_is_expected_of_a_method_is_what_its_protocol_says(method):
+    [protocol] = [each for each in (TextEncoder, PairScorer, ListRanker, ChatModel, Retriever) if hasattr(each, method)]
+    names = list(inspect.signature(getattr(protocol, method)).parameters)[1:]
+    [expected] = ast.parse(f"def {EXPECTED[method]}: ...").body
+    assert [argument.arg for argument in expected.args.args] == names
+    assert CALLED[method] == f"{expected.name}({', '.join(names)})"
 
 
 @pytest.mark.parametrize("answer", [[0], [0, 0], [1, 2], [0, 1, 2], [0.5, 1], None, ["a", "b"]])

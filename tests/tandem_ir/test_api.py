@@ -15,6 +15,7 @@ from tiny import tiny_bert
 
 import tandem_ir as tandem
 from toolkit.files.formats import read_run
+from toolkit.reporting.report.collect import collect
 
 NOTHING_HEAVY = {"numpy", "pandas", "pyarrow", "torch", "ir_measures", "ir_datasets", "jnius", "yaml", "toolkit.jobs"}
 
@@ -156,6 +157,16 @@ def test_what_was_made_or_read_with_a_record_knows_its_benchmark(tmp_path):
     assert str(error.value).splitlines()[1].startswith("hint:")
     with pytest.raises(tandem.ToolkitError, match="the runs are no files, and have no record"):
         tandem.evaluate(made.select(made.query_ids[:1]))  # it is not the whole run that was recorded
+
+
+@pytest.mark.lucene
+def test_a_report_knows_the_systems_of_runs_in_memory():
+    part = "infosearch-mini-language"
+    tuned = tandem.search(part, hits=10, k1=1.3, tag="tuned")
+    [model] = collect([tuned], [part])
+    assert [(run.name, run.called, run.heading, len(run.records)) for run in model.runs] == [("tuned", "bm25", "sparse", 1)]
+    [model] = collect({"mine": tuned, "other": tuned.to_dict()}, [part])
+    assert [(run.name, run.called) for run in model.runs] == [("mine", "bm25"), ("other", "other")]
 
 
 def test_what_calls_return_is_one_line_and_prints_as_the_command_does():

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 from toolkit.core.scores import Scores
 
 if TYPE_CHECKING:
+    from toolkit.datasets import Benchmark
+    from toolkit.datasets.accepted import Ids, Judging, Measures, Missing, Modes, Runs, Unjudged
     from toolkit.evaluation.comparison.comparison import Baseline
-    from toolkit.evaluation.scores.run_inputs import Given
 
 
 def evaluate(
-    *runs: Given | Sequence[Given] | Mapping[str, Given],
-    benchmark: str | None = None,
-    qrels: Given | Sequence[Given] | Mapping[str, Given] | None = None,
-    modes: Mapping[str, str] | None = None,
-    measures: str | Sequence[str] | None = None,
+    *runs: Runs,
+    benchmark: str | Benchmark | None = None,
+    qrels: Judging | None = None,
+    modes: Modes | None = None,
+    measures: Measures | None = None,
     by_query: bool = False,
     by_type: bool = False,
     references: bool = False,
     intervals: bool = False,
     depth: int | None = None,
-    missing: str | None = None,
-    ids: str = "tandem",
-    unjudged: str = "refuse",
+    missing: Missing | None = None,
+    ids: Ids = "tandem",
+    unjudged: Unjudged = "refuse",
     baseline: str | Baseline | None = None,
     primary: Sequence[str] = (),
-    ori_unit: str = "instruction",
+    ori_unit: Literal["instruction", "core", "both"] = "instruction",
 ) -> Scores:
     """Score runs against a benchmark, against qrels, or against qrels of a benchmark's queries.
 

@@ -1,16 +1,23 @@
 """The job that diversifies runs: several runs and lambdas in one pass, a file for each."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.datasets import join_topics, resolve_topics
 from toolkit.files.formats import read_qrels, read_run
 from toolkit.files.provenance import Output
-from toolkit.jobs.file_job import RunJob, stem_of
+from toolkit.jobs.file_job import RunJob, run_by, runs_job, stem_of
 from toolkit.retrieval.diversify.diversify_step import Diversify
-from toolkit.retrieval.steps import Made, Results, given_run
+from toolkit.retrieval.steps import Made, Results, given_run, given_topics
+
+if TYPE_CHECKING:
+    from toolkit.core.runs import Run
+    from toolkit.datasets.accepted import File, Precision, RunForm, Topics
+    from toolkit.models.checkpoints.own_systems import TextEncoder
 
 OUTPUT = "runs/{run}.{method}.trec"
 
@@ -66,3 +73,42 @@ class DiversifyJob(RunJob):
     def describe(self) -> list[str]:
         """See `Job`."""
         return [*self.plan(), f"write {self.pattern}"]
+
+
+def diversify(
+    run: RunForm,
+    *,
+    lam: float | None = None,
+    setting: str | None = None,
+    depth: int = 100,
+    normalisation: Literal["paper", "release"] = "paper",
+    scale: str | float | None = None,
+    tail: Literal["keep", "drop"] = "keep",
+    system: str | TextEncoder | None = None,
+    vectors: File | None = None,
+    topics: Topics | None = None,
+    index: str | None = None,
+    docs: str | None = None,
+    systems: Sequence[File] = (),
+    recipe: str | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
+    output: File | None = None,
+    tag: str | None = None,
+) -> Run:
+    """Maximal marginal relevance over a run's best documents.
+
+    lam      the weight of relevance, from 0 to 1
+    setting  instead of it lambda and scale of BERDS for a corpus and a retriever, `wikipedia/bm25`
+    topics   the run's, whose corpora have the texts; or `index`, `docs`, or `vectors` of `encode`
+
+    Raises ToolkitError.
+    """
+    how = dict(locals())
+    if lam is None and setting is None:
+        raise ToolkitError("neither lambda nor a setting is given", "lam=0.75, or setting='wikipedia/bm25'")
+    of_step = {name: value for name, value in how.items() if name not in ("run", "lam", "output", "tag")}
+    of_step["topics"] = [] if topics is None else [given_topics(topics)]
+    return run_by(runs_job(Diversify(lams=[] if lam is None else [lam], **of_step), [run], output=output, tag=tag))

@@ -1,10 +1,12 @@
 """Jobs that end in a folder with its own record: vectors of a corpus or of topics, and indexes."""
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.specs import ENDPOINT, SystemSpec
@@ -16,20 +18,24 @@ from toolkit.engine import Executor, LocalExecutor, refuse_object
 from toolkit.files.formats.vectors import read_vectors_record
 from toolkit.files.provenance import Output, command_line
 from toolkit.files.texts.documents import Corpus, Counts, is_empty, split_corpus
-from toolkit.jobs.file_job import Job
+from toolkit.jobs.file_job import Job, engine_of, make
 from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.encoders import load_encoder
 from toolkit.models.lucene.jvm import check_installed
 from toolkit.registry.system_kinds import loaded_by
 from toolkit.retrieval.encode import SHARD, asked_of, encode_corpus, estimate, shards, write_topics_vectors
-from toolkit.retrieval.index import build_dense_index, build_index, build_per_question, kind_for, named_corpus
+from toolkit.retrieval.index import build_dense_index, build_index, build_per_question, named_corpus
 from toolkit.retrieval.index.build import check_output
 from toolkit.retrieval.index.dense import holds_vectors
 from toolkit.retrieval.index.encoded_index import build_encoded
-from toolkit.retrieval.index.index_types import FAISS, IMPACT, KINDS, LUCENE
+from toolkit.retrieval.index.index_types import FAISS, IMPACT, LUCENE, chosen_kind
 from toolkit.retrieval.index.shard_folder import shards_beside
 from toolkit.retrieval.steps import Tools, given_topics
+
+if TYPE_CHECKING:
+    from toolkit.datasets.accepted import File, Loader, Precision, Topics
+    from toolkit.models.checkpoints.own_systems import TextEncoder
 
 
 class FolderJob(Job[Any]):
@@ -48,9 +54,7 @@ class FolderJob(Job[Any]):
 class EncodeJob(FolderJob):
     """Encode a corpus (a file, a folder, a benchmark's, an id of ir_datasets), or topics in its place.
 
-    how  of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`; of one on a server `core.specs.SERVED`
-
-    Raises ToolkitError for a system that is not dense, and for numbers below 1.
+    Options are those of `encode`. Raises ToolkitError for a system that is not dense, and for numbers below 1.
     """
 
     def __init__(
@@ -141,18 +145,7 @@ class EncodeJob(FolderJob):
 
 
 class IndexJob(FolderJob):
-    """Index a corpus: a file or folder, a benchmark's, an id of ir_datasets, or a folder of vectors.
-
-    type          lucene, impact, faiss, multivector; what the system searches where none is named, else lucene
-    split         passages of so many words
-    per_question  an index for each question that the documents name; where they name one, unless said otherwise
-    factory, tuning  of FAISS, see `toolkit.models.vectors.faiss_index`
-    shard_size    documents a shard: of FAISS a file each, None for one; of Lucene what is built at once and merged
-    keep_vectors  leave the encoded vectors in DIR.vectors
-    how           of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`; on a server `core.specs.ENDPOINT`
-
-    Raises ToolkitError for what does not fit together.
-    """
+    """Index a corpus, as `index` is told. Raises ToolkitError for what does not fit together."""
 
     def __init__(
         self,
@@ -185,7 +178,9 @@ class IndexJob(FolderJob):
         )
         self.spec = loaded_by(spec, loader) if spec else None
         check_asked(self.spec, {**how, **({} if spec else {"loader": loader})})
-        self.kind = _kind(type, self.spec, of_lucene=bool(language or skip_invalid), vectors=corpus if self.vectors else None)
+        self.kind = chosen_kind(
+            type, self.spec, of_lucene=bool(language or skip_invalid), vectors=corpus if self.vectors else None
+        )
         if shard_size is not None and self.kind not in (LUCENE, FAISS):
             raise ToolkitError(f"a shard size for an index of type {self.kind}", "indexes of Lucene and FAISS take one")
         self.threads, self.shard_size, self._given_threads = threads or os.cpu_count() or 1, shard_size, threads
@@ -299,24 +294,6 @@ def check_asked(spec: SystemSpec | None, how: Mapping[str, Any]) -> None:
         raise ToolkitError(f"{spec.name if spec else 'an index of words'} has no {', '.join(given)}", "models on a server have")
 
 
-def _kind(given: str | None, spec: SystemSpec | None, *, of_lucene: bool, vectors: str | None) -> str:
-    """The type of index; ToolkitError where system, vectors or options are of another one."""
-    if given and given not in KINDS:
-        raise ToolkitError(f"no type of index {given!r}", f"known: {', '.join(KINDS)}")
-    kind = given or kind_for(spec)
-    if spec and kind != kind_for(spec):
-        raise ToolkitError(f"system {spec.name} searches indexes of type {kind_for(spec)}, not {kind}", "leave --type out")
-    if vectors:
-        if kind != FAISS or spec:
-            raise ToolkitError(f"{vectors} holds vectors, which say what made them", "name --type faiss, and no --system")
-        return kind
-    if kind != LUCENE and spec is None:
-        raise ToolkitError(f"no system for an index of type {kind}", "name one with --system, such as all-minilm-l6-v2")
-    if kind != LUCENE and of_lucene:
-        raise ToolkitError("--language and --skip-invalid are Lucene's", f"leave them out of an index of type {kind}")
-    return kind
-
-
 def _per_question(corpus: Corpus, given: bool | None) -> bool:
     """Whether each question gets an index: as given, else where the documents name their questions, which is said."""
     if given is not None:
@@ -327,3 +304,90 @@ def _per_question(corpus: Corpus, given: bool | None) -> bool:
     else:
         corpus.refuse_questions()
     return named
+
+
+def index(
+    corpus: File,
+    output: File,
+    *,
+    system: str | TextEncoder | None = None,
+    type: Literal["lucene", "impact", "faiss", "multivector"] | None = None,
+    language: str | None = None,
+    split: int | None = None,
+    per_question: bool | None = None,
+    skip_invalid: bool = False,
+    pooling: str | None = None,
+    factory: str = "Flat",
+    tuning: str = "",
+    keep_vectors: bool = False,
+    shard_size: int | None = None,
+    threads: int | None = None,
+    systems: Sequence[File] = (),
+    recipe: str | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
+    loader: Loader | None = None,
+    concurrency: int | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    replay: bool | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    gpus_per_worker: float | None = None,
+    units: File | None = None,
+) -> Path:
+    """Build an index of a corpus (a file or folder, a benchmark's, an id of ir_datasets, or vectors); its folder.
+
+    system        what encodes the documents; without one, Lucene indexes their words
+    type          what the system searches where none is named, else lucene
+    split         passages of so many words
+    per_question  an index for each question that the documents name; where they name one, unless said otherwise
+    factory, tuning  of FAISS, see `toolkit.models.vectors.faiss_index`
+    shard_size    documents a shard: of FAISS a file each, None for one; of Lucene what is built at once and merged
+    keep_vectors  leave the encoded vectors in DIR.vectors
+
+    Raises ToolkitError.
+    """
+    how = dict(locals())
+    made_by = engine_of(how)
+    make(IndexJob(**how | {"corpus": str(corpus)}), **made_by)
+    return Path(output)
+
+
+def encode(
+    corpus: str | None,
+    system: str | TextEncoder,
+    output: File,
+    *,
+    topics: Topics | None = None,
+    pooling: str | None = None,
+    shard_size: int | None = None,
+    systems: Sequence[File] = (),
+    recipe: str | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
+    loader: Loader | None = None,
+    concurrency: int | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    replay: bool | None = None,
+    instruction_as: Literal["field", "text"] | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    gpus_per_worker: float | None = None,
+    units: File | None = None,
+) -> Path:
+    """Encode a corpus, or topics in its place, into a folder of vectors; an interrupted encoding resumes.
+
+    The options are those of `tandem encode`. Raises ToolkitError.
+    """
+    how = dict(locals())
+    made_by = engine_of(how)
+    make(EncodeJob(**how), **made_by)
+    return Path(output)

@@ -1,10 +1,12 @@
 """Jobs of query expansion: topics with a query for each perspective, and the lists that were searched with them merged."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.system.files import write_text
@@ -13,12 +15,16 @@ from toolkit.datasets import TopicSet, resolve_topics
 from toolkit.engine.answers import divide_answers
 from toolkit.files.formats import write_topics
 from toolkit.files.provenance import Output, Provenance, part, read_recorded, topics_digest, topics_facts
-from toolkit.jobs.file_job import Job, RunJob
+from toolkit.jobs.file_job import Job, RunJob, engine_of, make
 from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.retrieval.expand import ATTEMPTS, FORMS, Expander, expand_topics, is_given, load_expander, read_given, sizes
 from toolkit.retrieval.merge_lists import DEPTH, MergeLists, merge
 from toolkit.retrieval.steps import Results, Tools, given_run, given_topics
+
+if TYPE_CHECKING:
+    from toolkit.datasets.accepted import File, Loader, Precision, Topics
+    from toolkit.models.checkpoints.own_systems import ChatModel
 
 FORMATS = {".tsv": "tsv", ".trec": "trec", ".txt": "trec"}  # of topics, by a file's ending; JSON lines otherwise
 
@@ -156,3 +162,40 @@ def own_corpus(topics: TopicSet) -> str:
         what = "names no corpus to search" if topics.benchmark is None else "is several groups"
         raise ToolkitError(f"{topics.name} {what}", "name what to search with --index")
     return f"{topics.benchmark}/{topics.parts[0].group}"
+
+
+def expand(
+    topics: Topics,
+    source: str | Path | ChatModel,
+    *,
+    query: Literal["perspective", "question+perspective"] = "perspective",
+    attempts: int = 3,
+    systems: Sequence[File] = (),
+    prompt: str | None = None,
+    prompts: File | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
+    loader: Loader | None = None,
+    concurrency: int | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    replay: bool | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    gpus_per_worker: float | None = None,
+    units: File | None = None,
+    output: File | None = None,
+) -> list[Topic]:
+    """Topics with one query for each perspective, `<question>.<n>`.
+
+    source  `given` (the benchmark's own), `released`, a JSONL file with perspectives, or a system that writes them
+            (a name, or an object with `generate`), which the options from `prompt` on are of
+
+    Search them, and merge the lists: `(Retrieve("bm25") >> MergeLists())(topics)`. Raises ToolkitError.
+    """
+    how = dict(locals())
+    made_by = engine_of(how)
+    return make(ExpandJob(**{name: value for name, value in how.items() if value is not None}), **made_by).topics

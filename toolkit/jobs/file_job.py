@@ -1,5 +1,7 @@
 """What all work that makes a file has in common: dry run, the output's name, partial results, engine, timing, file, record."""
 
+from __future__ import annotations
+
 import re
 import time
 from abc import ABC, abstractmethod
@@ -7,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
@@ -20,6 +22,9 @@ from toolkit.files.provenance import Output
 from toolkit.files.store.keyed_cache import KeyedCache
 from toolkit.files.texts.lines import check_ids
 from toolkit.retrieval.steps import Made, Results, Step, Tools, given_runs
+
+if TYPE_CHECKING:
+    from toolkit.datasets.accepted import File, RunForm
 
 Product = TypeVar("Product")
 FOLDER = "runs"  # where runs go whose file nobody names
@@ -238,4 +243,24 @@ def run_by(job: RunJob, **engine: Any) -> Run:
 
 def engine_of(how: dict[str, Any]) -> dict[str, Any]:
     """What `opened` takes, taken out of the options of a call."""
-    return {name: how.pop(name) for name in ENGINE if name in how}
+    given = {name: how.pop(name) for name in ENGINE if name in how}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def fuse(
+    runs: Sequence[RunForm] | Mapping[str, RunForm],
+    method: str = "rrf",
+    *,
+    hits: int = 1000,
+    output: File | None = None,
+    tag: str | None = None,
+) -> Run:
+    """Fuse two or more runs, a list or `{name: run}`.
+
+    method  `rrf`, `rrf:k=60`, `minmax`, `minmax:0.3,0.7`; see `toolkit.retrieval.fuse.fuse`
+
+    Raises ToolkitError.
+    """
+    from toolkit.retrieval.fuse import Fuse
+
+    return run_by(runs_job(Fuse(method=method, hits=hits), runs, output=output, tag=tag))

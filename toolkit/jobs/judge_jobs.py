@@ -1,9 +1,11 @@
 """Jobs of judges: runs to subtopic qrels, and questions to the perspectives that support them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run
@@ -15,7 +17,7 @@ from toolkit.engine.answers import divide_answers
 from toolkit.files.formats import write_qrels
 from toolkit.files.provenance import Output, Provenance, Recorded, topics_facts
 from toolkit.files.runs.conversion import each_of
-from toolkit.jobs.file_job import Job, Product
+from toolkit.jobs.file_job import Job, Product, engine_of, make
 from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.judges import STANCE, SUPPORT, Judge, Plan, load_judge, read_shots
@@ -25,6 +27,11 @@ from toolkit.retrieval.judge.corrected_measures import Corrected, check_labelled
 from toolkit.retrieval.judge.judging import Judged, Row, Stances, judge_run, pool, rows_of, sides_of, stances, write_stances
 from toolkit.retrieval.steps import Tools, given_topics, recorded_run
 from toolkit.retrieval.texts import downloads, texts_from
+
+if TYPE_CHECKING:
+    from toolkit.core.qrels import Qrels
+    from toolkit.datasets.accepted import File, Loader, Precision, Runs, Topics
+    from toolkit.models.checkpoints.own_systems import ChatModel
 
 
 class AskingJob(Job[Product]):
@@ -227,3 +234,52 @@ def emit_warnings(judge: Judge) -> None:
         )
     if counts.unclear:
         say(f"note: {counts.unclear:,} answers are neither yes nor no and count as no")
+
+
+def judge(
+    runs: Runs,
+    system: str | Path | ChatModel,
+    *,
+    topics: Topics | None = None,
+    depth: int = 10,
+    index: str | None = None,
+    docs: str | None = None,
+    prompt: str | None = None,
+    prompts: File | None = None,
+    shots: str | None = None,
+    seed: int | None = None,
+    systems: Sequence[File] = (),
+    recipe: str | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
+    loader: Loader | None = None,
+    concurrency: int | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    replay: bool | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    gpus_per_worker: float | None = None,
+    units: File | None = None,
+    output: File | None = None,
+    metadata: File | None = None,
+) -> Qrels:
+    """Which perspectives the best `depth` documents of each question hold: subtopic qrels (1 holds, 0 does not, -1 unjudged).
+
+    runs    one, or several in a list or by name, whose best documents are judged together
+    system  a name, or an object with `generate` (see `tandem.ChatModel`)
+    topics  questions with perspectives; those that the first run's record names, where none are given
+    shots   a file of labelled examples; prompts  a folder of published ones; seed  of sampled answers
+
+    Raises ToolkitError.
+    """
+    how = dict(locals())
+    made_by, runs = engine_of(how), how.pop("runs")
+    of_job = {name: how.pop(name) for name in ("topics", "index", "docs", "depth", "output", "metadata")}
+    loaded = judge_of(how.pop("system"), **how)
+    judged = make(JudgeJob(runs, loaded, **of_job), **made_by)
+    emit_warnings(loaded)
+    return judged.qrels

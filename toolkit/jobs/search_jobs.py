@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SERVED
 from toolkit.datasets import find, is_benchmark_folder
 from toolkit.engine import refuse_object
 from toolkit.files.provenance import Output
-from toolkit.jobs.file_job import RunJob, stem_of
+from toolkit.jobs.file_job import RunJob, engine_of, run_by, stem_of
 from toolkit.retrieval.index import corpus_name
 from toolkit.retrieval.instructions import topics_sent
 from toolkit.retrieval.search.chosen_system import on_servers, shared_parameters
@@ -20,7 +20,15 @@ from toolkit.retrieval.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.retrieval.steps import Made, Pipeline, Results, Step, given_topics, made_of, recorded_run, results_of
 
 if TYPE_CHECKING:
+    from toolkit.core.runs import Run
+    from toolkit.datasets.accepted import File, Instruction, Loader, Precision, RunForm, Topics
+    from toolkit.models.checkpoints.own_systems import ChatModel, ListRanker, PairScorer, Retriever, TextEncoder
     from toolkit.retrieval.rerank import Rerank
+
+    Searcher = str | Path | TextEncoder | Retriever
+    Reranker = str | Path | PairScorer | ListRanker | ChatModel
+
+OF_STEPS = ("topics", "instruction", "docs", "output", "metadata", "tag")  # what else `search` takes beside steps
 
 
 class SearchJob(RunJob):
@@ -43,6 +51,78 @@ class SearchJob(RunJob):
             return super().warnings()
         note = f"note: {benchmark.spec.name} has no judgments for the documents of {_searched_name(searched[0])}"
         return [*super().warnings(), f"{note}: compare its runs with one another"]
+
+
+def search(
+    topics: Topics,
+    index: str | None = None,
+    system: Searcher | Step | Sequence[Searcher] = "bm25",
+    *,
+    hits: int = 1000,
+    fuse: str = "",
+    rerank: Reranker | None = None,
+    rerank_recipe: str | None = None,
+    rerank_kind: str | None = None,
+    depth: int | None = None,
+    docs: str | None = None,
+    instruction: Instruction = "full",
+    candidates: File | None = None,
+    k1: float | None = None,
+    b: float | None = None,
+    rm3: bool | None = None,
+    language: str | None = None,
+    query_template: str | None = None,
+    plain_template: str | None = None,
+    pooling: str | None = None,
+    threads: int | None = None,
+    verify: bool = False,
+    systems: Sequence[File] = (),
+    recipe: str | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
+    loader: Loader | None = None,
+    concurrency: int | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    replay: bool | None = None,
+    instruction_as: Literal["field", "text"] | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    gpus_per_worker: float | None = None,
+    units: File | None = None,
+    output: File | None = None,
+    tag: str | None = None,
+    metadata: File | None = None,
+) -> Run:
+    """Search topics with a system, and fuse or rerank what was found.
+
+    topics       a benchmark's name, a file, several of them, a DataFrame (query_id, query, instruction), {query_id: text}
+    index        a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
+    system       a name of the registry, a folder, a Hugging Face id, `python:module:factory`, or an object with `encode` (see
+                 `tandem.TextEncoder`) or `retrieve`; several with `fuse` (`rrf`, `rrf:k=60`, `minmax:0.3,0.7`);
+                 or steps, as in `Retrieve("bm25") >> Rerank(...)`
+    rerank       a reranker for the best `depth` (100) documents of each query
+    candidates   a run's file, or `candidates` for the benchmark's own: only these documents may be found
+    output       a file for the run, its record beside it (or in `metadata`); nothing is written where none is named
+
+    Raises ToolkitError. The other options are those of `tandem search`.
+    """
+    how = dict(locals())
+    made_by = engine_of(how)
+    return run_by(searching(**how), **made_by)
+
+
+def searching(*, system: Any, **how: Any) -> SearchJob:
+    """The job of `search`, whose options are `how`. ToolkitError for options beside steps, which have their own."""
+    if not isinstance(system, Step):
+        return search_job(system=system, **how)
+    usual = signature(search).parameters
+    if given := [name for name, value in how.items() if name not in OF_STEPS and value != usual[name].default]:
+        raise ToolkitError(f"{', '.join(given)} beside steps, which have their own", "Retrieve(..., hits=10) >> Rerank(...)")
+    return pipeline_job(system, **{name: how[name] for name in OF_STEPS})
 
 
 def search_job(
@@ -242,3 +322,65 @@ def rerank_name(job: RunJob) -> str:
     source, instruction = job.inputs.one.source, job.inputs.instruction
     stem = stem_of(source) if source not in (CANDIDATES, "-") else f"run.{job.inputs.topics.name}.{stem_of(source)}"
     return ".".join([stem, job.step.name, *([instruction] if instruction != "full" else []), "trec"])
+
+
+def rerank(
+    run: RunForm | None,
+    system: Reranker,
+    *,
+    topics: Topics | None = None,
+    index: str | None = None,
+    docs: str | None = None,
+    depth: int | None = None,
+    tail: Literal["keep", "drop"] | None = None,
+    scores: Literal["own", "rank", "candidates"] | None = None,
+    kind: Literal["cross-encoder", "monot5", "yes-no", "multivector", "listwise", "rerankers"] | None = None,
+    instruction: Instruction = "full",
+    prompt: str | None = None,
+    prompts: File | None = None,
+    window: int | None = None,
+    step: int | None = None,
+    passes: int | None = None,
+    shuffle: int | None = None,
+    systems: Sequence[File] = (),
+    recipe: str | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
+    loader: Loader | None = None,
+    concurrency: int | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    replay: bool | None = None,
+    instruction_as: Literal["field", "text"] | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    gpus_per_worker: float | None = None,
+    units: File | None = None,
+    output: File | None = None,
+    tag: str | None = None,
+    metadata: File | None = None,
+) -> Run:
+    """Rerank the best `depth` documents of each query of a run.
+
+    run          a file, a run in any form, or `candidates` for the benchmark's own; None for what the system's recipe takes
+    system       a name, or an object with `score`, `rank` or `generate` (`tandem.PairScorer`, `ListRanker`, `ChatModel`)
+    topics       as for `search`; those that the run's record names, where none are given
+    index, docs  where the texts of documents are; the topics' own corpora where nothing is named
+    prompts      a folder of published ones; window, step, passes, shuffle  of listwise rerankers
+
+    Raises ToolkitError.
+    """
+    how = dict(locals())
+    made_by = engine_of(how)
+    return run_by(reranking(**how), **made_by)
+
+
+def reranking(run: Any, system: Any, *, trust_remote_code: bool = False, **how: Any) -> RunJob:
+    """The job of `rerank`, whose options are `how`."""
+    from toolkit.retrieval.rerank import Rerank
+
+    of_job = {name: how.pop(name) for name in ("topics", "index", "docs", "instruction", "output", "tag", "metadata")}
+    return rerank_job(run, Rerank(system, trust_remote_code=trust_remote_code or None, **how), **of_job)

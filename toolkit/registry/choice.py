@@ -133,7 +133,7 @@ def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec
     spec = _unlisted(f"{PYTHON}{module}:{name}", known, kind)
     try:
         file = inspect.getsourcefile(type(made))
-    except TypeError:  # of a notebook, or built in
+    except (TypeError, OSError):  # built in, or of a notebook
         file = None
     path = Path(file) if file and Path(file).is_file() else None
     ours = module.partition(".")[0] == __package__.partition(".")[0]  # an adapter's own file alone, not all of the toolkit

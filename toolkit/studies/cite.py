@@ -43,18 +43,22 @@ class Citations:
 
 
 def cite(
-    runs: Sequence[str | Path] = (),
+    runs: str | Path | Sequence[str | Path] = (),
     *,
-    benchmarks: Sequence[str] = (),
-    measures: Sequence[Any] = (),
-    systems: Sequence[str] = (),
+    benchmarks: str | Sequence[str] = (),
+    measures: str | Sequence[Any] = (),
+    systems: str | Sequence[str] = (),
 ) -> Citations:
-    """What to cite beside Tandem itself, which comes first: each run, then its systems and benchmark, and what is named.
+    """BibTeX of Tandem itself, which comes first, of each run, then its systems and benchmark, and of what is named.
 
     runs  files; their records say what made them
 
+    `text` has all of it, `entries` are by key, `unverified` says what has no citation that was verified.
+
     Raises ToolkitError for an unknown name, and for a run that is not there or has no record.
     """
+    runs = [runs] if isinstance(runs, str | Path) else runs
+    benchmarks, measures, systems = ([each] if isinstance(each, str) else each for each in (benchmarks, measures, systems))
     found = Citations()
     found.add(entry("software", "tandem-ir", title=TITLE, author=DEVELOPERS, version=__version__))
     for run in runs:

@@ -13,19 +13,21 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Scores
+from toolkit.core.specs import SERVED
 from toolkit.core.system.files import write_text
 from toolkit.core.system.progress import say
 from toolkit.core.tables.aligned_table import Table
 from toolkit.core.tables.shown_result import ShownResult
 from toolkit.datasets import TopicSet
+from toolkit.datasets.accepted import File, Loader, Measures, Missing, Precision
 from toolkit.evaluation.scores.score_table import lay_out
 from toolkit.files.provenance import Output, Provenance, file_digest
 from toolkit.jobs import RunJob, pipeline_job
-from toolkit.jobs.file_job import opened
+from toolkit.jobs.file_job import engine_of, opened
 from toolkit.jobs.search_jobs import rerank_job
 from toolkit.retrieval.instructions import PLACEBO, topics_sent
 from toolkit.retrieval.rerank.rerank_step import Rerank
@@ -74,7 +76,7 @@ class Experiment:
     templates   a file or mapping of name -> template of a query: each system is searched with each, and with each control in
                 the place of instructions, see `toolkit.studies.template_sets`; its documents are encoded once
     controls    whether each system is run with placebos in the place of instructions, too, where the benchmark has some
-    reranking   what rerankers alone take: `recipe`, `kind`, `loader`, `concurrency`, ...; `instruction_as` goes to every server
+    rerank_recipe, rerank_kind   of rerankers alone, as `core.specs.SERVED` in `how` is; `instruction_as` goes to every server
     how         what `Retrieve` takes; `device`, `batch_size`, `trust_remote_code` and `systems` (files) are rerankers', too
 
     Raises ToolkitError with everything that is wrong at once.
@@ -92,7 +94,8 @@ class Experiment:
         measures: Sequence[str] | None = None,
         missing: str = "worst",
         precision: str | None = None,
-        reranking: dict[str, Any] | None = None,
+        rerank_recipe: str | None = None,
+        rerank_kind: str | None = None,
         templates: str | Path | Mapping[str, str] | None = None,
         controls: bool = True,
         **how: Any,
@@ -106,12 +109,13 @@ class Experiment:
             raise ToolkitError("an experiment is of systems on benchmarks", "name one of each")
         shared = ("device", "batch_size", "trust_remote_code", "systems")
         of_both = {name: how[name] for name in shared if how.get(name)} | {"precision": precision}
+        reranking = {"recipe": rerank_recipe, "kind": rerank_kind} | {name: how.pop(name, None) for name in SERVED}
         problems: list[Failure] = []
         topics, searches, rerankers = {}, [], []
         for name in dict.fromkeys(benchmarks):
             with recorded(name, problems, bugs=False):
                 topics[name] = _of_benchmark(name)
-        files, instruction_as = how.get("systems") or (), (reranking or {}).get("instruction_as")
+        files, instruction_as = how.get("systems") or (), reranking["instruction_as"]
         for name in dict.fromkeys(names):
             with recorded(name, problems, bugs=False):
                 [served] = on_servers([name], None, files=files)
@@ -121,7 +125,7 @@ class Experiment:
                     searches.append((step.in_precision(precision) if precision else step, variant))
         for name in dict.fromkeys(rerank):
             with recorded(name, problems, bugs=False):
-                rerankers.append(Rerank(name, depth=depth, **of_both, **(reranking or {})))
+                rerankers.append(Rerank(name, depth=depth, **of_both, **reranking))
         _refuse(problems)
         self.variants: dict[Path, tuple[str, str, str]] = {}  # path -> system, template and control
         self.runs: list[PlannedRow] = []
@@ -278,3 +282,53 @@ def _refuse(problems: Sequence[Failure]) -> None:
     if problems:
         shown = [f"{each.what}: {each.error.message} ({each.error.hint})" for each in problems]
         raise ToolkitError(f"{len(shown)} things are wrong", "nothing was done yet", problems=shown)
+
+
+def experiment(
+    names: str | Sequence[str],
+    benchmarks: str | Sequence[str],
+    *,
+    output: File,
+    rerank: str | Sequence[str] = (),
+    rerank_recipe: str | None = None,
+    rerank_kind: str | None = None,
+    templates: File | Mapping[str, str] | None = None,
+    controls: bool = True,
+    hits: int = 1000,
+    depth: int | None = None,
+    threads: int | None = None,
+    measures: Measures | None = None,
+    missing: Missing = "worst",
+    systems: Sequence[File] = (),
+    recipe: str | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
+    loader: Loader | None = None,
+    concurrency: int | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    replay: bool | None = None,
+    instruction_as: Literal["field", "text"] | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    gpus_per_worker: float | None = None,
+    units: File | None = None,
+) -> Results:
+    """Search, rerank, evaluate and report several systems on several benchmarks; what is in `output` and up to date stays.
+
+    names      of systems: of the registry, folders, Hugging Face ids
+    rerank     rerankers, each of which reranks the run of every system
+    output     a folder: a folder for each benchmark with its runs, their records and `scores.json`; `report.html`
+    templates  names and templates of queries, each of which every system is searched with
+    controls   False for no placebo run of each system
+
+    Its `scores` are by benchmark, `runs` the files, `failures` what could not be made. Raises ToolkitError, with everything
+    that is wrong, before anything is made.
+    """
+    how = dict(locals())
+    made_by = engine_of(how)
+    several = {name: [value] if isinstance(value := how[name], str) else value for name in ("names", "benchmarks", "rerank")}
+    return Experiment(**how | several).make(**made_by)

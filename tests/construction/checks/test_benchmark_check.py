@@ -125,7 +125,7 @@ def test_the_same_in_python(tmp_path):
 
 def test_a_similarity_that_is_none_is_refused(tmp_path):
     with pytest.raises(ToolkitError, match="threshold"):
-        check_benchmark(planted(tmp_path / "mine"), threshold=2)
+        check_benchmark(planted(tmp_path / "mine"), similarity=2)
     assert check(tmp_path / "mine", "--similarity", "2").returncode == 2
 
 

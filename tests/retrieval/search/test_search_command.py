@@ -240,8 +240,12 @@ def test_the_call_from_python_returns_the_run_and_writes_it_where_it_is_asked_to
     assert {query_id: list(docs) for query_id, docs in run.to_dict().items()} == {"1": ["b"], "2": ["c"]}
     tandem_ir.search("topics.tsv", "fruit", output="made.trec", rm3=True)
     assert read_run("made.trec").query_ids == ("1", "2")
-    with pytest.raises(ToolkitError, match="no parameter 'k2'"):
+    with pytest.raises(TypeError, match="'k2'"):
         tandem_ir.search("topics.tsv", "fruit", k2=1)
+    with pytest.raises(ToolkitError, match="no parameter 'k2'"):
+        tandem_ir.Retrieve("bm25", k2=1)
+    with pytest.raises(ToolkitError, match="hits, k1 beside steps"):
+        tandem_ir.search("topics.tsv", system=tandem_ir.Retrieve("bm25", index="fruit"), hits=5, k1=1.2)
 
 
 @pytest.mark.lucene

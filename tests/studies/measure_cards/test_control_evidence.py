@@ -17,7 +17,7 @@ from toolkit.studies.measure_cards.control_evidence import (
     recorded,
     searched,
 )
-from toolkit.studies.measure_cards.measure_card import card
+from toolkit.studies.measure_cards.measure_card import measure_card
 
 PAIRED_MINIS = ("infosearch-mini", "mfollowir-mini")
 
@@ -42,7 +42,7 @@ def test_each_measure_is_at_or_below_0_under_controls_and_above_for_rules_or_its
         assert part == "mfollowir-mini"
         return
     assert {row["system"] for row in rows} >= {"bm25", FOLLOWER}
-    page = card_page(card(measure))
+    page = card_page(measure_card(measure))
     for row in rows:
         where = f"{row['system']} on {row['part']}"
         for sent in SENT[1:]:

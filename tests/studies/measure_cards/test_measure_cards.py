@@ -31,9 +31,9 @@ def test_a_card_has_definition_source_and_needs(name):
 
 
 def test_variants_are_those_of_the_parameter():
-    assert measure_card.card("WISE").variants == ("paper", "release", "source")
-    assert measure_card.card("pMRR").variants == ()
-    assert "variants" not in dict(measure_card.facts(measure_card.card("pMRR")))
+    assert measure_card.measure_card("WISE").variants == ("paper", "release", "source")
+    assert measure_card.measure_card("pMRR").variants == ()
+    assert "variants" not in dict(measure_card.facts(measure_card.measure_card("pMRR")))
 
 
 def test_a_measure_that_is_ours_alone_says_so():
@@ -43,12 +43,12 @@ def test_a_measure_that_is_ours_alone_says_so():
 
 @pytest.mark.parametrize(("written", "name"), [("p-MRR", "pMRR"), ("wise@10", "WISE"), ("SICR(ties='file')", "SICR")])
 def test_a_name_is_found_as_people_write_it(written, name):
-    assert measure_card.card(written).name == name
+    assert measure_card.measure_card(written).name == name
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
     with pytest.raises(ToolkitError, match="no card of a measure 'WIZE'") as caught:
-        measure_card.card("WIZE")
+        measure_card.measure_card("WIZE")
     assert caught.value.hint.startswith("did you mean 'WISE'? ")
     assert tandem("measures", "show", "nDCG").returncode == 2
 
@@ -63,8 +63,8 @@ def test_the_range_holds_the_worst_value():
 def test_python_has_the_same_cards():
     frame = tandem_ir.measures()
     assert list(frame.name) == list(MEASURES)
-    assert tandem_ir.measure_card("SICR") == measure_card.card("SICR")
-    assert frame.set_index("name").needs["SICR"] == measure_card.card("SICR").needs
+    assert tandem_ir.measure_card("SICR") == measure_card.measure_card("SICR")
+    assert frame.set_index("name").needs["SICR"] == measure_card.measure_card("SICR").needs
 
 
 def test_every_card_has_a_page_and_none_is_stale():

@@ -188,7 +188,7 @@ def test_what_a_server_answers_needs_a_server(place, monkeypatch):
 def test_memory_is_that_of_the_precision_that_is_used(place, monkeypatch):
     rows = {}
     for device in ("cpu", "cuda"):
-        reproduction = Reproduction("infosearch", ["1"], ["gritlm-7b"], models={"device": device})
+        reproduction = Reproduction("infosearch", ["1"], ["gritlm-7b"], device=device)
         rows[device] = _memory(reproduction, registry.system("gritlm-7b"))
     assert rows["cpu"] == 2 * rows["cuda"]
     reranker = ("mfollowir", "--table", "3", "--system", "bge-reranker-v2-m3")

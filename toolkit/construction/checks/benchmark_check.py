@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolkit.construction.checks.judged_texts import JudgedTexts, judged_texts
 from toolkit.construction.checks.near_duplicates import COSINE, THRESHOLD, Alike, near_duplicates_in
@@ -13,6 +12,7 @@ from toolkit.core.errors import three
 from toolkit.core.modes import BASE
 from toolkit.core.system.progress import progress
 from toolkit.datasets import find
+from toolkit.datasets.accepted import File, Runs
 from toolkit.datasets.own import PROVENANCE, provenance_file
 from toolkit.datasets.own.item_provenance import read_provenances
 from toolkit.datasets.own.own_check import check_folder
@@ -137,34 +137,36 @@ def _pair_texts(pairs: Sequence[Alike]) -> Iterator[str]:
 
 
 def check_benchmark(
-    name: str | Path,
-    runs: Any = None,
+    benchmark: File,
+    runs: Runs | None = None,
     *,
-    threshold: float = THRESHOLD,
+    similarity: float = THRESHOLD,
     dense: bool = False,
     cosine: float = COSINE,
     most: int | None = None,
 ) -> BenchmarkCheck:
-    """Check a benchmark: a built one, any other folder with `benchmark.yaml`, or one of the registry.
+    """What a benchmark rewards beside what it means to: a built one, a folder of your own, or one of the registry.
 
-    runs       whose rankings are compared with what they are without the instruction, and whose systems with who made the
-               items; as of `tandem_ir.evaluate`
-    threshold, dense, cosine, most
-               of near-duplicates, see `near_duplicates.near_duplicates_in`
+    runs        whose rankings are compared with what they are without the instruction, and whose systems with who made the
+                items; as of `tandem_ir.evaluate`
+    similarity  of near-duplicates: the least Jaccard similarity of runs of five characters
+    dense       also paraphrases, by vectors of all-minilm-l6-v2 with at least this `cosine`; most  pairs that are listed
 
-    Raises ToolkitError where there is no such benchmark.
+    Its `problems` and `warnings` are sentences; `effects`, `cues`, `pairs`, `shares`, `circular` are what they rest on. Raises
+    ToolkitError where there is no such benchmark.
     """
-    groups = list(judged_texts(str(name)))
+    name = str(benchmark)
+    groups = list(judged_texts(name))
     folder = groups[0].benchmark.spec.folder if groups else ""
     judged = [each for each in groups if each.labels]
-    judgments = from_benchmark(str(name)) if judged else None
-    evaluation = prepare(runs, str(name), None, None, "tandem") if runs else None
-    pairs = near_duplicates_in(groups, threshold=threshold, dense=dense, cosine=cosine, most=most)
+    judgments = from_benchmark(name) if judged else None
+    evaluation = prepare(runs, name, None, None, "tandem") if runs else None
+    pairs = near_duplicates_in(groups, threshold=similarity, dense=dense, cosine=cosine, most=most)
     effects = [effect for each in judged if (effect := unchanged_labels(each)).queries]
     effects += unchanged_scores(evaluation, judged[0].group) if evaluation else []
     shares = shares_of(judgments) if judgments and judgments.provenance else None
     return BenchmarkCheck(
-        find(str(name)).name,
+        find(name).name,
         tuple(_problems(folder, groups, pairs)),
         tuple(effects),
         tuple(_cues(judged)),

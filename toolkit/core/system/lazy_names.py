@@ -25,7 +25,7 @@ class _Lazy(ModuleType):
 if TYPE_CHECKING:
     import altair as alt
     import jnius
-    import pandas
+    import pandas as pandas
     import pyarrow
     import pyarrow.compute as compute
     import requests

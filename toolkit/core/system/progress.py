@@ -84,7 +84,7 @@ def tell(state: str, pace: float) -> None:
 
 
 @contextmanager
-def progress(label: str, total: int | None = None, unit: str = "") -> Iterator[Callable[[int], None]]:
+def progress(label: str, total: int | None = None, unit: str = "") -> Iterator[Callable[..., None]]:
     """Yield `advance(n)`; shows progress on standard error from the first second on.
 
     total  how many units there are; None where nobody knows

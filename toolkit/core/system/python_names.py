@@ -22,6 +22,13 @@ CALLED = {
     "generate": "generate(messages)",
     "retrieve": "retrieve(queries, k)",
 }
+EXPECTED = {
+    "encode": "encode(texts: list[str], kind: str) -> numpy.ndarray",
+    "score": "score(pairs: list[tuple[str, str]]) -> list[float]",
+    "rank": "rank(query: str, docs: list[str]) -> list[int]",
+    "generate": "generate(messages: list[dict[str, str]]) -> str",
+    "retrieve": "retrieve(queries: list[str], k: int) -> list[list[tuple[str, float]]]",
+}
 
 _rule: dict[str, Any] = {"named": (), "of_data": False, "dry": False}
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.tables.columns import lookup
-from toolkit.datasets import find, load
+from toolkit.datasets import Benchmark, find, load
+from toolkit.datasets.accepted import Ids, Judging, Measures, Missing, Modes, RunForm, Unjudged
 from toolkit.evaluation.comparison.notes import run_notes
 from toolkit.evaluation.comparison.primary import primary_numbers
 from toolkit.evaluation.decisions.gate_output import FAIL, PASS, POWER, UNDECIDED, Check, Gate
@@ -33,20 +33,20 @@ MIN_EFFECT = 0.02
 
 
 def gate(
-    baseline: Any,
-    run: Any,
+    baseline: RunForm,
+    run: RunForm,
     *,
-    benchmark: str | None = None,
-    qrels: Any = None,
-    modes: Mapping[str, str] | None = None,
-    measures: Sequence[str] | None = None,
+    benchmark: str | Benchmark | None = None,
+    qrels: Judging | None = None,
+    modes: Modes | None = None,
+    measures: Measures | None = None,
     min_effect: float | Mapping[str, float] | None = None,
     primary: Sequence[str] = (),
     groups: bool = False,
     depth: int | None = None,
-    ids: Literal["tandem", "published"] = "tandem",
-    unjudged: Literal["refuse", "negative"] = "refuse",
-    missing: Literal["worst", "skip", "error"] = "worst",
+    ids: Ids = "tandem",
+    unjudged: Unjudged = "refuse",
+    missing: Missing = "worst",
 ) -> Gate:
     """Is a run worse than a baseline by more than the smallest difference that matters?
 

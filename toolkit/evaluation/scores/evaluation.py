@@ -19,6 +19,7 @@ from toolkit.core.scores import Change, Place, Scores
 from toolkit.core.system.memory import give_back
 from toolkit.core.tables.aligned_table import Table
 from toolkit.core.tables.columns import AT_ONCE, lookup, to_arrow
+from toolkit.datasets import Benchmark
 from toolkit.datasets.recorded_topics import recorded_benchmark
 from toolkit.evaluation.comparison.comparison import Baseline, against, untested
 from toolkit.evaluation.comparison.controls import Records, controls_among, recorded_controls
@@ -180,7 +181,7 @@ def with_parts(measures: str | Sequence[str]) -> list[str]:
 
 def prepare(
     runs,
-    benchmark: str | None,
+    benchmark: str | Benchmark | None,
     qrels,
     depth: int | None,
     ids: str,
@@ -206,7 +207,7 @@ def prepare(
     one_of("ids", ids, IDS)
     one_of("unjudged", unjudged, subtopics.CHOICES)
     known = benchmark is not None or qrels is not None
-    benchmark = benchmark if known else benchmark_of(runs)
+    benchmark = (None if benchmark is None else str(benchmark)) if known else benchmark_of(runs)
     named = modes_of_ids(benchmark, modes)
     judgments = judged_by(benchmark, qrels, modes)
     notes = judgments.notes if known else (f"judged by {benchmark}, as the records of the runs say", *judgments.notes)

@@ -108,7 +108,7 @@ def _unknown(value: Any, noun: str, hint: str) -> ToolkitError:
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Qrels of four columns divided by blanks or tabs, or of three after BEIR's header `query-id corpus-id score`.
+    """Qrels from a TREC file, four columns divided by blanks or tabs, or BEIR's TSV with its header (query-id corpus-id score).
 
     The same (query, iteration, document) twice counts once where the labels are equal. `#` lines are comments; .gz, .zst, `-`.
 

@@ -19,7 +19,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import NamedSpec, ObjectSpec, SystemSpec
 from toolkit.core.system.progress import prints_on_stderr
-from toolkit.core.system.python_names import CALLED, Source, find_source, is_dry
+from toolkit.core.system.python_names import CALLED, EXPECTED, Source, find_source, is_dry
 from toolkit.core.templates import Input
 from toolkit.files.provenance import model_identity
 from toolkit.models.checkpoints.mteb_models import MtebModel
@@ -219,8 +219,8 @@ def _import(source: Source, name: str) -> Any:
 
 
 @contextmanager
-def _explained(what: str) -> Iterator[None]:
-    """What a user's own code raises, as one ToolkitError that says where; the traceback is there with --debug."""
+def _explained(what: str, expected: str = "") -> Iterator[None]:
+    """What a user's own code raises, as one ToolkitError that says where, and what is `expected` of it."""
     try:
         with prints_on_stderr(), chdir("."):  # where it goes, we stay
             yield
@@ -230,7 +230,7 @@ def _explained(what: str) -> Iterator[None]:
         *ours, _, last = traceback.extract_tb(error.__traceback__)  # the first two are this one and its caller
         where = f" ({Path(last.filename).name}, line {last.lineno})" if ours else ""
         said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        raise ToolkitError(f"{what} raised {said}{where}", "--debug shows the traceback", status=1) from error
+        raise ToolkitError(f"{what} raised {said}{where}", f"{expected}--debug shows the traceback", status=1) from error
 
 
 class Called:
@@ -247,7 +247,7 @@ class Called:
     def __call__(self, *arguments: Any) -> Any:
         """The object's answer. ToolkitError for whatever it raises."""
         call = self.bound
-        with _explained(f"{self.spec.name}: {self.method}"):
+        with _explained(f"{self.spec.name}: {self.method}", f"expected {EXPECTED[self.method]}; "):
             return call(*arguments)
 
     def numbers(self, answer: Any, count: int, dimensions: int) -> np.ndarray:
@@ -271,7 +271,8 @@ class Called:
         """The error for an answer that is none."""
         own = isinstance(self.spec, ObjectSpec)
         hint = "tandem.check_system" if own else f"see `tandem systems check {self.spec.checkpoint}`"
-        return ToolkitError(f"{self.spec.name}: {CALLED[self.method]} gave {what}", hint, status=1)
+        expected = EXPECTED[self.method]
+        return ToolkitError(f"{self.spec.name}: {CALLED[self.method]} gave {what}", f"expected {expected}; {hint}", status=1)
 
 
 class OwnEncoder:

@@ -188,11 +188,12 @@ def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
 
 
 def _records(sources: Sequence[Source], runs: Sequence[Run]) -> Records:
-    """Tag -> what stands beside each of the run's files."""
+    """Tag -> what stands beside each of the run's files; of a run in memory what it was made with."""
     records = {}
     for run in runs:
-        files = _files(sources, run)
-        records[run.tag] = tuple(record for each in files if (record := Recorded(str(each.given), run).record))
+        beside = [Recorded(str(each.given), run).record for each in _files(sources, run)]
+        given = [each.given for each in sources if isinstance(each.given, Run) and run.tag == (each.tag or each.given.tag)]
+        records[run.tag] = tuple(filter(None, [*beside, *(each.record for each in given)]))
     return records
 
 

@@ -2,10 +2,13 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from toolkit.core.system.progress import progress
+from toolkit.datasets import Benchmark
+from toolkit.datasets.accepted import File, Ids, Judging, Measures, Missing, Modes, RunForm, Unjudged, X
 from toolkit.files.provenance import record_path
 from toolkit.reporting import pages
 from toolkit.reporting.diff.compare_runs import load
@@ -24,33 +27,47 @@ PATHS = ("qrels", "perspectives", "stances", "index", "docs")
 
 
 def report_site(
-    runs: Sequence[Any] | Mapping[str, Any],
-    benchmarks: Sequence[str] = (),
+    runs: File | Sequence[File] | Mapping[str, File],
+    benchmark: str | Benchmark | Sequence[str | Benchmark] = (),
     *,
-    output: str | Path,
+    output: File,
     pairs: Sequence[tuple[str, str]] = (),
     index: str | None = None,
     docs: str | None = None,
-    missing: str = "worst",
+    missing: Missing = "worst",
     published: bool = False,
     claims: bool = False,
-    **how: Any,
+    qrels: Judging | None = None,
+    modes: Modes | None = None,
+    measures: Measures | None = None,
+    depth: int | None = None,
+    ids: Ids = "tandem",
+    unjudged: Unjudged = "refuse",
+    ori_unit: Literal["instruction", "core"] = "instruction",
+    x: X = "parameters",
+    radar: bool = False,
+    baseline: str | None = None,
+    perspectives: Sequence[RunForm] = (),
+    stances: File | None = None,
 ) -> Written:
-    """Read and score run files, and make a folder a site of them.
+    """A static site of runs in a folder: an index of systems over benchmarks, a page for each of both, runs and records.
 
-    benchmarks, missing  as in `toolkit.reporting.report.collect.collect`, whose other arguments are in `how`
-    output               the folder: new, empty, or a site, which is updated
-    pairs                names of two runs or systems each, that get a page side by side on every benchmark that has both
-    index, docs          where texts of documents come from, see `toolkit.retrieval.texts`
-    published, claims    as in `toolkit.reporting.report.make_report.report`
+    runs    files; runs in memory are refused, as a site has the files themselves
+    output  the folder: new, empty, or a site, which is updated: only files that the site made are replaced or removed
+    pairs   names of two runs or systems each, that get a page side by side on every benchmark that has both
+    index, docs, published, claims, ...   as for `tandem_ir.report`
 
-    Raises ToolkitError for a folder that is neither, for what cannot be read or judged, and for runs that are no files.
+    What is returned says how many `files` the site has, how many of them are `changed` (new or other than before), how many
+    were `removed`. Raises ToolkitError for a folder that is neither, for what cannot be read or judged, and for runs that are
+    no files, and writes nothing then.
     """
+    options = {name: value for name, value in locals().items() if name not in ("runs", "benchmark", "output", "pairs")}
+    how = {name: options[name] for name in signature(collect).parameters if name in options and name != "missing"}
+    benchmarks = list(map(str, benchmark if isinstance(benchmark, list | tuple) else [benchmark]))
     folder = Path(output)
     check_folder(folder)
     models = collect(runs, benchmarks, missing=missing, **how)
     contents = Contents(tuple(models)).with_pairs(pairs)
-    options = {**how, "missing": missing, "published": published, "claims": claims, "index": index, "docs": docs}
     site = SitePages(contents, _command(contents, benchmarks, options, pairs))
     texts = {"index": index, "docs": docs}
     files: dict[str, Content] = {}

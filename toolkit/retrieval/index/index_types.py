@@ -67,6 +67,24 @@ def kind_for(system: SystemSpec | None) -> str:
     return SEARCHED[system.kind]
 
 
+def chosen_kind(given: str | None, spec: SystemSpec | None, *, of_lucene: bool, vectors: str | None) -> str:
+    """The type of index to build; ToolkitError where system, vectors or options are of another one."""
+    if given and given not in KINDS:
+        raise ToolkitError(f"no type of index {given!r}", f"known: {', '.join(KINDS)}")
+    kind = given or kind_for(spec)
+    if spec and kind != kind_for(spec):
+        raise ToolkitError(f"system {spec.name} searches indexes of type {kind_for(spec)}, not {kind}", "leave --type out")
+    if vectors:
+        if kind != FAISS or spec:
+            raise ToolkitError(f"{vectors} holds vectors, which say what made them", "name --type faiss, and no --system")
+        return kind
+    if kind != LUCENE and spec is None:
+        raise ToolkitError(f"no system for an index of type {kind}", "name one with --system, such as all-minilm-l6-v2")
+    if kind != LUCENE and of_lucene:
+        raise ToolkitError("--language and --skip-invalid are Lucene's", f"leave them out of an index of type {kind}")
+    return kind
+
+
 def check_kind(folder: Path, system: SystemSpec | None) -> None:
     """Raise ToolkitError where a folder holds no index that the system searches, or one made with another system.
 

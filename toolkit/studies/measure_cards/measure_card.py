@@ -64,7 +64,7 @@ def cards() -> list[Card]:
     return [_of(spec) for spec in registry.measures().values()]
 
 
-def card(name: str) -> Card:
+def measure_card(name: str) -> Card:
     """The card of one measure; `p-MRR` and `wise@10` are found too. ToolkitError for what is none of ours."""
     return _of(registry.measures()[known_name(name)])
 

@@ -14,13 +14,15 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score
+from toolkit.core.specs import ENDPOINT, MODEL
 from toolkit.core.system.files import write_text
 from toolkit.core.system.progress import say
 from toolkit.core.tables.aligned_table import Table
 from toolkit.core.tables.shown_result import ShownResult
 from toolkit.datasets import find, load
+from toolkit.datasets.accepted import File, Loader, Precision
 from toolkit.engine import Executor, LocalExecutor
-from toolkit.jobs.file_job import opened
+from toolkit.jobs.file_job import engine_of, opened
 from toolkit.models.llm.prompts import check_prompts_folder
 from toolkit.registry.published.claims import Claim
 from toolkit.registry.published.tables_as_text import lay_out_claims
@@ -61,9 +63,8 @@ class Reproduction:
 
     paper, tables, systems, indexes   see `toolkit.studies.reproduce.table_rows.tables_of`
     output   the folder; `reproduced-<paper>` where none is named
-    models   what every model takes: `device`, `batch_size`, `precision`, `trust_remote_code`
-    asking   how a model on a server is asked, see `core.specs.ENDPOINT`
     prompts  a folder of published prompts: each system whose own is there is sent that, others ours
+    how      what every model takes, and how one on a server is asked, see `core.specs.MODEL` and `ENDPOINT`
     """
 
     def __init__(
@@ -74,9 +75,8 @@ class Reproduction:
         *,
         indexes: Mapping[str, str] | None = None,
         output: str | Path | None = None,
-        models: dict[str, Any] | None = None,
-        asking: dict[str, Any] | None = None,
         prompts: str | Path | None = None,
+        **how: Any,
     ):
         if prompts is not None:
             check_prompts_folder(prompts)
@@ -84,8 +84,8 @@ class Reproduction:
         self.output = Path(output or f"reproduced-{paper}")
         if self.output.exists() and not self.output.is_dir():
             raise ToolkitError(f"{self.output} is a file", "name a folder with --output")
-        self.models = {name: value for name, value in (models or {}).items() if value}
-        self.asking = {name: value for name, value in (asking or {}).items() if value is not None}
+        self.models = {name: value for name in MODEL if (value := how.get(name))}
+        self.asking = {name: value for name in ENDPOINT if (value := how.get(name)) is not None}
         self.files = RowFiles(self.tables, self.output, self.models, self.asking)
 
     def make(self, **engine: Any) -> Outcome:
@@ -184,3 +184,41 @@ class Reproduction:
         texts = {COMPARISON: to_csv(outcome.cells), CLAIMS: claims_csv(outcome.claims), PAGE: render(self, outcome)}
         for name, text in texts.items():
             write_text(self.output / name, text)
+
+
+def reproduce(
+    paper: str,
+    *,
+    tables: Sequence[str] = (),
+    systems: Sequence[str] = (),
+    indexes: Mapping[str, str] | None = None,
+    output: File | None = None,
+    prompts: File | None = None,
+    device: str | None = None,
+    precision: Precision | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
+    loader: Loader | None = None,
+    concurrency: int | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    replay: bool | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    gpus_per_worker: float | None = None,
+    units: File | None = None,
+) -> Outcome:
+    """Make a paper's tables of results again, or some of its tables and systems; what is in `output` and up to date stays.
+
+    paper    infosearch, instructir, mfollowir or berds
+    indexes  of one's own, by the name that `--own-index` has for them
+    output   a folder; `reproduced-<paper>` where none is named
+    prompts  a folder of published ones (`published_prompts`)
+
+    Its `cells` are every printed number with ours, `claims` what the paper claims and whether it holds, `failures` what could
+    not be made. Raises ToolkitError before anything is made.
+    """
+    how = dict(locals())
+    made_by = engine_of(how)
+    return Reproduction(**how).make(**made_by)
