@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output
 from toolkit.judging_options import judgment_options, primary_option
 from toolkit.options import table_options
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import write_tables
 from toolkit.shell import guard, refusals
 
@@ -68,12 +68,9 @@ def _gate(args: argparse.Namespace) -> Gate:
     from toolkit.evaluation.decisions.decision import gate
     from toolkit.evaluation.decisions.gate_output import to_junit, to_lines, to_records, to_table
 
-    names = ("benchmark", "qrels", "measures", "primary", "groups", "depth", "ids", "unjudged")
-    given = {name: getattr(args, name) for name in names}
-    how = {"modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
     if "-" in (args.junit, args.json):
         raise ToolkitError("standard output has the table", "name a file, or --format json")
-    made = gate(args.baseline, args.run, min_effect=dict(args.min_effect or ()), **given, **how)
+    made = gate(**options_of(args, gate) | {"min_effect": dict(args.min_effect or ())})
     for path, content in ((args.junit, to_junit(made, strict=args.strict)), (args.json, to_records(made).encode())):
         if path:
             with open_output(path) as file:
