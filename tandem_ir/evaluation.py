@@ -12,7 +12,6 @@ from toolkit.core.system.lazy_names import pandas
 if TYPE_CHECKING:
     import altair
 
-    from toolkit.core.tables.aligned_table import Table
     from toolkit.datasets import Benchmark
     from toolkit.datasets.accepted import File, Ids, Judging, Measures, Missing, Modes, RunForm, Runs, Unjudged, X
     from toolkit.reporting.diff.diff_output import Differences
@@ -190,82 +189,3 @@ def measures() -> pandas.DataFrame:
     from toolkit.studies.measure_cards.measure_card import Card, cards
 
     return pandas.DataFrame(cards(), columns=list(Card._fields))
-
-
-def measure_axioms() -> pandas.DataFrame:
-    """Every measure, in every variant, against every axiom.
-
-    `yes`; `no` where there is a counterexample; empty where the axiom is not about the measure. What the columns are is in
-    `tandem measures axioms`.
-    """
-    from toolkit.studies.measure_cards.card_tables import overview
-
-    return _frame(overview())
-
-
-def measure_references(names: str | Sequence[str] = (), *, measures: Measures | None = None) -> pandas.DataFrame:
-    """What BM25, its placebo, and blind, random, oracle and reversed orders score.
-
-    names     of benchmarks, or of groups of them; none for all that are on this machine and have an instructed mode
-    measures  as ir_measures writes them; None for those of each benchmark's own table
-
-    Columns: benchmark, measure, mode, bm25, placebo, blind, random, oracle, reversed. Raises ToolkitError.
-    """
-    from toolkit.studies.measure_cards.reference_scores import reference_scores
-
-    named, wanted = ([each] if isinstance(each, str) else each for each in (names, measures))
-    return _frame(reference_scores(named or (), wanted))
-
-
-def measure_sensitivity(
-    runs: Runs,
-    *,
-    benchmark: str | Benchmark | None = None,
-    qrels: Judging | None = None,
-    modes: Modes | None = None,
-    measures: Measures | None = None,
-    digits: int = 3,
-    depths: Sequence[int] = (100, 20, 10),
-) -> pandas.DataFrame:
-    """The values of runs beside those of the same runs with rounded scores, ties the other way, and shorter lists.
-
-    runs    as `evaluate` takes them, and what judges them
-    digits  after the point that scores keep
-    depths  documents of a list that are kept
-
-    Columns: run, measure, mode, change, before, after, changed (the share of queries whose value becomes another one), queries.
-    Raises ToolkitError.
-    """
-    how = dict(locals())
-    from toolkit.studies.measure_cards.sensitivity import sensitivity
-
-    return _frame(sensitivity(**how))
-
-
-def measure_discrimination(
-    runs: Runs | None = None,
-    *,
-    benchmark: str | Benchmark | None = None,
-    qrels: Judging | None = None,
-    modes: Modes | None = None,
-    measures: Measures | None = None,
-    seed: int = 0,
-) -> pandas.DataFrame:
-    """How many core queries measures need to decide between two runs as other core queries do, and significantly.
-
-    runs  two or more, as `evaluate` takes them, and what judges them; None for the registered runs of the benchmark
-    seed  of the parts of the core queries
-
-    Columns: measure, mode, core queries, agree, significant, pairs. Raises ToolkitError.
-    """
-    how = dict(locals())
-    from toolkit.studies.measure_cards.discrimination import discrimination
-
-    return _frame(discrimination(**how))
-
-
-def _frame(table: Table) -> pandas.DataFrame:
-    from toolkit.core.tables.aligned_table import value_of
-
-    rows = [map(value_of, row) for row in table.rows]
-    return pandas.DataFrame(rows, columns=[column.title for column in table.columns])

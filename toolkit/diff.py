@@ -6,7 +6,7 @@ import sys
 from toolkit.core.system.files import write_text
 from toolkit.judging_options import judgment_options, significance_options, testing_of
 from toolkit.options import table_options, text_options, topics_option
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import note, write_tables
 from toolkit.shell import guard, refusals
 
@@ -49,14 +49,9 @@ def main(args: argparse.Namespace) -> int:
 def _compared(args: argparse.Namespace) -> list:
     from toolkit.reporting.diff.compare_runs import diff, load, page
 
-    modes = args.modes and dict(args.modes)
-    against = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "ids": args.ids, "unjudged": args.unjudged}
-    given = load(args.runs, measures=args.measures, depth=args.depth, rankings=args.rankings, **against)
-    how = {"missing": args.missing or "worst", "testing": testing_of(args)}
-    pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
-    shown = {"benchmark": args.benchmark, "measures": args.measures, "missing": how["missing"]}
-    shown |= {"topics": args.topics, "index": args.index, "docs": args.docs}
-    html = page(given, pairs, **shown) if args.html else ""
+    given = load(**options_of(args, load))
+    pairs = diff(**options_of(args, diff) | {"runs": given, "testing": testing_of(args)})
+    html = page(given, pairs, **options_of(args, page) | {"notes": ()}) if args.html else ""
     _write(pairs, args)
     if html:
         write_text(args.html, html)

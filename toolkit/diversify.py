@@ -10,10 +10,9 @@ examples:
 import argparse
 import sys
 
-from toolkit.core.specs import MODEL
 from toolkit.model_options import model_options, recipe_options, system_option
 from toolkit.options import depth_option, dry_run_option, run_output, tail_option, text_options, topics_option
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import make_runs
 from toolkit.shell import guard
 
@@ -66,13 +65,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.jobs.diversify_job import DiversifyJob
+    from toolkit.jobs.diversify_job import DiversifyJob, diversify
     from toolkit.models.lucene import jvm
 
     jvm.set_debug(args.debug)
-    named = ("normalisation", "depth", "scale", "setting", "qrels", "system", "systems", "recipe", "vectors")
-    given = {name: getattr(args, name) for name in (*MODEL, *named, "topics", "index", "docs", "output", "tag")}
-    make_runs(DiversifyJob(args.runs, lams=args.lam, dev=args.tune, tail=args.tail or "keep", **given), args)
+    given = options_of(args, diversify)
+    make_runs(DiversifyJob(args.runs, lams=given.pop("lam"), dev=args.tune, qrels=args.qrels, **given), args)
 
 
 if __name__ == "__main__":

@@ -148,8 +148,7 @@ def run_all(args: argparse.Namespace) -> None:
 def _expansion(args: argparse.Namespace, output: str) -> ExpandJob:
     from toolkit.jobs.expand_jobs import ExpandJob, expand
 
-    given = {name: value for name, value in options_of(args, expand).items() if value is not None}
-    return ExpandJob(**given | {"output": output})
+    return ExpandJob(**options_of(args, expand) | {"output": output})
 
 
 def _write_topics(job: ExpandJob, args: argparse.Namespace) -> None:

@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
     from toolkit.studies.experiment import Experiment, experiment
 
     jvm.set_debug(args.debug)
-    given = Experiment(**options_of(args, experiment) | {"missing": args.missing or "worst"})
+    given = Experiment(**options_of(args, experiment))
     if args.dry_run:
         write_lines(given.describe())
         return 0

@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output
 from toolkit.judging_options import judgment_options, primary_option
 from toolkit.options import table_options
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import write_tables
 from toolkit.shell import guard, refusals
 
@@ -69,14 +69,12 @@ def _gate(args: argparse.Namespace) -> Gate:
     from toolkit.evaluation.decisions.decision import gate
     from toolkit.evaluation.decisions.gate_output import to_junit, to_lines, to_records, to_table
 
-    names = ("benchmark", "qrels", "measures", "primary", "groups", "depth", "ids", "unjudged")
-    given = {name: getattr(args, name) for name in names}
-    how = {"modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
     if bool(args.named) == bool(args.baseline):
         raise ToolkitError("one baseline is needed", "tandem gate BASELINE RUN, or tandem gate RUN --baseline BASELINE")
     if "-" in (args.junit, args.json):
         raise ToolkitError("standard output has the table", "name a file, or --format json")
-    made = gate(args.named or args.baseline, args.run, min_effect=dict(args.min_effect or ()), **given, **how)
+    given = options_of(args, gate) | {"baseline": args.named or args.baseline, "min_effect": dict(args.min_effect or ())}
+    made = gate(**given)
     for path, content in ((args.junit, to_junit(made, strict=args.strict)), (args.json, to_records(made).encode())):
         if path:
             with open_output(path) as file:

@@ -28,7 +28,7 @@ from toolkit.model_options import (
     show_prompt_option,
 )
 from toolkit.options import depth_option, dry_run_option, metadata_option, table_options, text_options, topics_option
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import make, note, write_lines, write_tables
 from toolkit.shell import guard
 
@@ -98,8 +98,7 @@ def main(args: argparse.Namespace) -> None:
         return stance(args, judge)
     from toolkit.jobs.judge_jobs import JudgeJob
 
-    given = {name: getattr(args, name) for name in ("topics", "index", "docs", "depth", "output", "metadata")}
-    job = JudgeJob(args.run, judge, **given)
+    job = JudgeJob(args.run, **options_of(args, JudgeJob) | {"judge": judge})
     if args.export:
         return export(args, job)
     return correct(args, job) if args.correct else judge_runs(args, job)
@@ -136,8 +135,7 @@ def load(args: argparse.Namespace) -> Judge:
 def show_prompt(args: argparse.Namespace) -> None:
     from toolkit.jobs.judge_jobs import prompt_shown
 
-    options = ("systems", "recipe", "shots", "task", "prompt", "prompts")
-    print(prompt_shown(args.judge, **{name: getattr(args, name) for name in options}))
+    print(prompt_shown(args.judge, **options_of(args, prompt_shown)))
 
 
 def judge_runs(args: argparse.Namespace, job: JudgeJob) -> None:

@@ -11,11 +11,10 @@ examples:
 
 import argparse
 import sys
-from typing import Any
 
 from toolkit.judging_options import judged_options, measure_option, seed_option
 from toolkit.options import table_options
-from toolkit.parsers import command, main, subcommands
+from toolkit.parsers import command, main, options_of, subcommands
 from toolkit.printing import write_tables
 from toolkit.shell import guard
 
@@ -74,32 +73,27 @@ def show(args: argparse.Namespace) -> None:
 
 
 def axioms(args: argparse.Namespace) -> None:
-    from toolkit.studies.measure_cards.card_tables import overview
+    from toolkit.studies.measure_cards.card_tables import measure_axioms
 
-    write_tables(overview(), args)
+    write_tables(measure_axioms(), args)
 
 
 def references(args: argparse.Namespace) -> None:
-    from toolkit.studies.measure_cards.reference_scores import reference_scores
+    from toolkit.studies.measure_cards.reference_scores import measure_references
 
-    write_tables(reference_scores(args.ids, args.measures), args)
+    write_tables(measure_references(args.ids, measures=args.measures), args)
 
 
 def sensitivity(args: argparse.Namespace) -> None:
-    from toolkit.studies.measure_cards.sensitivity import sensitivity as sensitive
+    from toolkit.studies.measure_cards.sensitivity import measure_sensitivity
 
-    write_tables(sensitive(args.runs, **_judged(args), digits=args.digits, depths=args.depths), args)
+    write_tables(measure_sensitivity(**options_of(args, measure_sensitivity)), args)
 
 
 def discrimination(args: argparse.Namespace) -> None:
-    from toolkit.studies.measure_cards.discrimination import discrimination as decided
+    from toolkit.studies.measure_cards.discrimination import measure_discrimination
 
-    write_tables(decided(args.runs or None, **_judged(args), seed=args.seed), args)
-
-
-def _judged(args: argparse.Namespace) -> dict[str, Any]:
-    modes = dict(args.modes) if args.modes else None
-    return {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "measures": args.measures}
+    write_tables(measure_discrimination(**options_of(args, measure_discrimination) | {"runs": args.runs or None}), args)
 
 
 if __name__ == "__main__":

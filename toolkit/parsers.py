@@ -114,5 +114,6 @@ def main(args: argparse.Namespace) -> int | None:
 
 
 def options_of(args: argparse.Namespace, call: Callable[..., Any]) -> dict[str, Any]:
-    """What a command was given of what the call of its name takes, without who computes."""
-    return {name: getattr(args, name) for name in signature(call).parameters if name in args and name not in ENGINE}
+    """What a command was given of what a call takes, without who computes; roles of modes as a mapping."""
+    names = [name for name in signature(call).parameters if name not in ENGINE and getattr(args, name, None) is not None]
+    return {name: dict(args.modes) if name == "modes" else getattr(args, name) for name in names}

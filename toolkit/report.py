@@ -2,14 +2,13 @@
 
 import argparse
 import sys
-from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import write_text
 from toolkit.core.tables.aligned_table import TableStyle
 from toolkit.judging_options import baseline_option, judgment_options, ori_unit_option
 from toolkit.options import number_options, text_options
-from toolkit.parsers import command
+from toolkit.parsers import command, options_of
 from toolkit.printing import note
 from toolkit.reporting.tables.text_table import KINDS, check_kinds
 from toolkit.shell import guard
@@ -93,7 +92,7 @@ def main(args: argparse.Namespace) -> None:
     _check_format(args)
     missing = args.missing or "worst"
     named = {name: getattr(args, name) or name in kinds for name in ("published", "claims")}
-    models = collect(args.runs, args.benchmark or (), **_judging(args), whole=any(named.values()))
+    models = collect(benchmarks=args.benchmark or (), whole=any(named.values()), **options_of(args, collect))
     if named["published"] and args.benchmark:
         from toolkit.evaluation.comparison.paper_comparison import check_judged
 
@@ -126,13 +125,6 @@ def _check_format(args: argparse.Namespace) -> None:
             raise ToolkitError(f"{option} is not for --format {args.format}", f"use it with {' or '.join(formats)}")
 
 
-def _judging(args: argparse.Namespace) -> dict[str, Any]:
-    """What `collect` takes beside runs and benchmarks."""
-    names = ("qrels", "measures", "depth", "ids", "unjudged", "ori_unit", "x", "radar", "perspectives", "stances", "baseline")
-    given = {name: getattr(args, name) for name in names}
-    return {**given, "modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
-
-
 def _write_site(args: argparse.Namespace) -> None:
     if not args.site:
         raise ToolkitError("--pair is of a site", "name its folder with --site DIR")
@@ -143,9 +135,8 @@ def _write_site(args: argparse.Namespace) -> None:
     _check_format(args)
     from toolkit.reporting.site.make_site import report_site
 
-    named = {name: getattr(args, name) for name in ("index", "docs", "published", "claims")}
     pairs = [(first, second) for first, second in args.pair]
-    written = report_site(args.runs, args.benchmark or (), output=args.site, pairs=pairs, **named, **_judging(args))
+    written = report_site(**options_of(args, report_site) | {"output": args.site, "pairs": pairs})
     note(f"written: {args.site} ({written.files} files: {written.changed} new or changed, {written.removed} removed)")
 
 

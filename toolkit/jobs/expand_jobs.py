@@ -39,16 +39,7 @@ class Expanded:
 
 
 class ExpandJob(Job[Expanded]):
-    """Topics with one query for each perspective, `<question>.<n>`.
-
-    topics   a name or a file, or several
-    source   see `toolkit.retrieval.expand.read_given`, or a system of kind `expander`, a name or an object
-    query    one of `toolkit.retrieval.expand.FORMS`
-    systems  the user's own YAML files with entries
-    how      of an expander: `prompt`, and what `toolkit.models.llm.load_llm` takes
-
-    Raises ToolkitError.
-    """
+    """Topics with one query for each perspective, of `expand`; `how` is an expander's. Raises ToolkitError."""
 
     def __init__(
         self,

@@ -243,8 +243,7 @@ def run_by(job: RunJob, **engine: Any) -> Run:
 
 def engine_of(how: dict[str, Any]) -> dict[str, Any]:
     """What `opened` takes, taken out of the options of a call."""
-    given = {name: how.pop(name) for name in ENGINE if name in how}
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name in ENGINE if (value := how.pop(name, None)) is not None}
 
 
 def fuse(

@@ -54,16 +54,7 @@ class AskingJob(Job[Product]):
 
 
 class JudgeJob(AskingJob[Judged]):
-    """Runs to judge: read, looked up and checked; neither texts nor the judge are touched yet.
-
-    sources      files, or runs in any form; one, or several in a list or by name
-    topics       a name or file, or several; those that the first run's record names, where none are given
-    index, docs  where texts come from, see `toolkit.retrieval.texts`
-    depth        documents of each question
-    output       None writes nothing
-
-    Raises ToolkitError.
-    """
+    """Runs to judge, as `judge` takes them: read, looked up and checked; neither texts nor the judge are touched yet."""
 
     def __init__(
         self,

@@ -145,15 +145,7 @@ def search_job(
 ) -> SearchJob:
     """Search topics with one system or the fusion of several, and rerank what was found where a reranker is named.
 
-    topics       a name or file, or several
-    system       a name, `python:module:factory` or an object with `encode` or `retrieve`; several in a list
-    fuse         how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
-    instruction  what the topics' instructions become, see `toolkit.retrieval.instructions`
-    rerank       a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
-                 `rerank_kind` says what a checkpoint is that no entry knows
-    output       None writes nothing; `metadata` is the record's file where it is not to stand beside the run
-    how          as for `Retrieve`; SERVED goes to each model that is on a server, `loader` to the reranker where one is named
-
+    Options are those of `search`. SERVED goes to each model that is on a server, `loader` to the reranker where one is named.
     Raises ToolkitError for what cannot be looked up or made.
     """
     names = list(system) if isinstance(system, list | tuple) else [system]
@@ -282,15 +274,7 @@ def rerank_job(
     tag: str | None = None,
     instruction: str = "full",
 ) -> RunJob:
-    """Rerank a run.
-
-    run          its file, `-`, or `candidates` for the benchmark's own; None for what the system's recipe takes
-    topics       those that the run was made with, as its record says, where none are named
-    index, docs  where texts come from, see `toolkit.retrieval.texts`
-    output       None writes nothing
-
-    Raises ToolkitError.
-    """
+    """Rerank a run; options are those of `rerank`. Raises ToolkitError."""
     from toolkit.datasets.recorded_topics import recorded_topics
     from toolkit.retrieval.search.candidates import CANDIDATES, benchmark_candidates
     from toolkit.retrieval.texts import texts_from
@@ -378,9 +362,11 @@ def rerank(
     return run_by(reranking(**how), **made_by)
 
 
-def reranking(run: Any, system: Any, *, trust_remote_code: bool = False, **how: Any) -> RunJob:
+def reranking(*, system: Any, run: Any = None, trust_remote_code: bool = False, **how: Any) -> RunJob:
     """The job of `rerank`, whose options are `how`."""
     from toolkit.retrieval.rerank import Rerank
 
-    of_job = {name: how.pop(name) for name in ("topics", "index", "docs", "instruction", "output", "tag", "metadata")}
+    of_job = {
+        name: how.pop(name) for name in ("topics", "index", "docs", "instruction", "output", "tag", "metadata") if name in how
+    }
     return rerank_job(run, Rerank(system, trust_remote_code=trust_remote_code or None, **how), **of_job)

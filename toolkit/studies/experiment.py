@@ -64,15 +64,8 @@ class Results(ShownResult):
 
 
 class Experiment:
-    """Systems on benchmarks, looked up and checked when it is made.
+    """Systems on benchmarks, looked up and checked when it is made; options are those of `experiment`.
 
-    names       of systems: of the registry, folders, Hugging Face ids
-    benchmarks  or parts of them, as on the command line
-    rerank      rerankers, each of which reranks the run of every system
-    output      the folder
-    hits        documents a query; `depth` those that are reranked (100)
-    measures    those of each benchmark's own table where none are named
-    missing     of evaluation, as in `toolkit.evaluation`
     templates   a file or mapping of name -> template of a query: each system is searched with each, and with each control in
                 the place of instructions, see `toolkit.studies.template_sets`; its documents are encoded once
     controls    whether each system is run with placebos in the place of instructions, too, where the benchmark has some

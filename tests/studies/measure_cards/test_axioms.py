@@ -103,5 +103,5 @@ def test_a_card_prints_its_counterexamples():
 
 
 def test_python_has_the_same_table():
-    frame = tandem_ir.measure_axioms().set_index("measure")
+    frame = tandem_ir.measure_axioms().to_frame().set_index("measure")
     assert {(axiom, measure) for axiom in BY_NAME for measure in frame.index[frame[axiom] == "no"]} == set(STORED)

@@ -7,7 +7,7 @@ from command import tandem
 import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.evaluation.scores.evaluation import prepare
-from toolkit.studies.measure_cards.discrimination import decisions, discrimination
+from toolkit.studies.measure_cards.discrimination import decisions, measure_discrimination
 
 CORES = 12
 
@@ -74,14 +74,14 @@ def test_a_group_of_few_core_queries_is_refused(tmp_path):
     (tmp_path / "few.txt").write_text("q0 0 g 1\nq1 0 g 1\n")
     files = [run(tmp_path / f"run{number}.trec", [number, number]) for number in (1, 2)]
     with pytest.raises(ToolkitError, match="a group has 2 core queries"):
-        discrimination(files, qrels=[str(tmp_path / "few.txt")], measures=["RR@10"])
+        measure_discrimination(files, qrels=[str(tmp_path / "few.txt")], measures=["RR@10"])
 
 
 def test_one_run_alone_is_refused_and_registered_runs_stand_in(tmp_path, judged):
     with pytest.raises(ToolkitError, match="one run alone cannot be told apart"):
-        discrimination([run(tmp_path / "one.trec", [1] * CORES)], **judged)
+        measure_discrimination([run(tmp_path / "one.trec", [1] * CORES)], **judged)
     refused = tandem("measures", "discrimination", "--qrels", judged["qrels"][0])
     assert (refused.returncode, refused.stderr.splitlines()[0]) == (2, "error: no run is named")
-    frame = tandem_ir.measure_discrimination(benchmark="instructir-mini", measures=["Robustness@10"])
+    frame = tandem_ir.measure_discrimination(benchmark="instructir-mini", measures=["Robustness@10"]).to_frame()
     assert list(frame.columns) == ["measure", "mode", "core queries", "agree", "significant", "pairs"]
     assert frame["core queries"].is_monotonic_increasing

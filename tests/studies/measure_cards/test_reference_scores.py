@@ -74,18 +74,18 @@ def test_any_measure_may_be_asked_for():
 
 def test_one_mode_alone_has_no_references():
     with pytest.raises(ToolkitError, match="infosearch-mini-ins is of one mode"):
-        reference_scores.reference_scores(["infosearch-mini-ins"])
+        reference_scores.measure_references(["infosearch-mini-ins"])
 
 
 def test_everything_wrong_with_names_is_said_at_once():
     with pytest.raises(ToolkitError) as caught:
-        reference_scores.reference_scores(["infosearch-mimi", "instructir-mini", "infosearch"])
+        reference_scores.measure_references(["infosearch-mimi", "instructir-mini", "infosearch"])
     said = "no benchmark 'infosearch-mimi'; instructir-mini has no base and instructed mode; infosearch is not on this machine"
     assert caught.value.message == said
     assert caught.value.hint.startswith("did you mean 'infosearch-mini'? here are ")
 
 
 def test_python_has_the_same_numbers(rows):
-    frame = tandem_ir.measure_references("infosearch-mini").set_index("measure")
+    frame = tandem_ir.measure_references("infosearch-mini").to_frame().set_index("measure")
     assert frame.random["SICR"] == rows["infosearch-mini", "SICR"]["random"]
     assert list(frame.columns) == ["benchmark", "mode", "bm25", "placebo", "blind", "random", "oracle", "reversed"]

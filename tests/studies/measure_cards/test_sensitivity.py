@@ -88,5 +88,5 @@ def test_the_values_before_are_those_of_evaluate():
 def test_python_has_the_same_table(files):
     modes = {"ori": "base", "ins": "instructed", "rev": "reversed"}
     given = {"qrels": [str(files / "qrels.txt")], "modes": modes, "measures": ["SICR"], "depths": []}
-    row, ties = tandem_ir.measure_sensitivity([str(files / "run.trec")], **given).to_dict("records")
+    row, ties = tandem_ir.measure_sensitivity([str(files / "run.trec")], **given).to_frame().to_dict("records")
     assert (row["before"], row["after"], row["changed"], ties["changed"]) == (1.0, 0.5, 0.5, 0.0)

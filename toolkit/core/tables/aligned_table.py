@@ -3,7 +3,10 @@
 A command makes a `Table` and hands it to `printing.write_tables`, which knows the options, the terminal and `--output`.
 """
 
+from __future__ import annotations
+
 import difflib
+import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +16,9 @@ from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.notes import most_important
+from toolkit.core.system.lazy_names import pandas
 from toolkit.core.system.terminal import length, painted, visible, wrapped
+from toolkit.core.tables import tabular
 
 GAP = "  "
 NARROWEST = 24  # characters that a column of prose has at least, or it is left out
@@ -93,6 +98,21 @@ class Table:
     below: frozenset[int] = frozenset()
     details: frozenset[int] = frozenset()
     details_name: str = ""
+
+    def __str__(self) -> str:
+        return to_text([self])
+
+    def _repr_html_(self) -> str:
+        """With its title above it and its notes below."""
+        cells, _ = cells_of(self, PLAIN)
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in dict.fromkeys(self.notes))
+        title = f"<p>{html.escape(self.title.strip())}</p>" if self.title.strip() else ""
+        rows = tabular.to_html([column.title for column in self.columns], cells) if self.rows else ""
+        return title + rows + (f"<ul>{notes}</ul>" if notes else "")
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The values of the cells, a column a column."""
+        return pandas.DataFrame([map(value_of, row) for row in self.rows], columns=[column.title for column in self.columns])
 
 
 class TableStyle(NamedTuple):

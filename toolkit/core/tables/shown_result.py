@@ -1,10 +1,8 @@
 """What a call returns to a notebook or a script: shown as the tables that its command prints."""
 
-import html
 from collections.abc import Sequence
 
-from toolkit.core.tables import tabular
-from toolkit.core.tables.aligned_table import PLAIN, Table, cells_of, to_text
+from toolkit.core.tables.aligned_table import Table, to_text
 
 
 class ShownResult:
@@ -18,13 +16,4 @@ class ShownResult:
         return to_text(list(self.tables()))
 
     def _repr_html_(self) -> str:
-        return "".join(map(as_html, self.tables()))
-
-
-def as_html(table: Table) -> str:
-    """A table with its title above it and its notes below."""
-    cells, _ = cells_of(table, PLAIN)
-    heads = [column.title for column in table.columns]
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in dict.fromkeys(table.notes))
-    title = f"<p>{html.escape(table.title.strip())}</p>" if table.title.strip() else ""
-    return title + (tabular.to_html(heads, cells) if table.rows else "") + (f"<ul>{notes}</ul>" if notes else "")
+        return "".join(table._repr_html_() for table in self.tables())

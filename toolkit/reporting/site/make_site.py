@@ -20,8 +20,6 @@ from toolkit.reporting.site.contents import ASSETS, FILES, INDEX, MINIS, Content
 from toolkit.reporting.site.site_folder import Content, Written, check_folder, write_folder
 from toolkit.reporting.site.site_pages import SitePages
 
-# what `report` does by default
-DEFAULTS = {"missing": "worst", "ids": "tandem", "unjudged": "refuse", "x": "parameters", "ori_unit": "instruction"}
 OPTIONS = {"measures": "measure"}  # where it is not called as its argument
 PATHS = ("qrels", "perspectives", "stances", "index", "docs")
 
@@ -116,7 +114,7 @@ def _command(
     words = ["tandem", "report", *(each.given for entry in contents.entries for each in entry.downloads)]
     words += ["--benchmark", *benchmarks] if benchmarks else []
     for name, value in options.items():
-        if value and value != DEFAULTS.get(name):
+        if value and value != signature(report_site).parameters[name].default:
             words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", *_words(name, value)]
     for first, second in pairs:
         words += ["--pair", first, second]

@@ -93,8 +93,8 @@ def outcome(axiom: Axiom, measure: str) -> str:
     return "no" if measure in counterexamples()[axiom.name] else "yes"
 
 
-def overview() -> Table:
-    """Every measure against every axiom."""
+def measure_axioms() -> Table:
+    """Every measure, in every variant, against every axiom: `yes`, `no` where there is a counterexample, else empty."""
     columns = (Column("measure", label=True), *(Column(axiom.name) for axiom in AXIOMS))
     rows = [(measure, *(outcome(axiom, measure) for axiom in AXIOMS)) for measure in held()]
     return Table(columns, rows, notes=[FOUND, *(f"{axiom.name}: {axiom.text}" for axiom in AXIOMS)])
@@ -125,7 +125,7 @@ def in_words(axiom: Axiom, against: Counterexample) -> str:
 
 def pages() -> dict[str, str]:
     """Name of the file -> its text: the axioms of all and a list of the cards, then a page a measure."""
-    axioms = overview()
+    axioms = measure_axioms()
     listed = [f"- [{each.name}]({each.name}.md): {each.title}" for each in cards()]
     lines = [HEAD, *listed, "", "## Axioms", "", to_markdown(axioms), *(f"- {note}" for note in axioms.notes), ""]
     return {"README.md": "\n".join(lines)} | {f"{each.name}.md": card_page(each) for each in cards()}

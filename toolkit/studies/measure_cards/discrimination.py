@@ -6,14 +6,16 @@ differ by chance alone the two agree half of the time. And the difference is tes
 pairs of runs for which p is below 0.05, on all core queries, is the discriminative power of Sakai (SIGIR 2006).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import SIGNIFICANT
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.datasets import Benchmark
+from toolkit.datasets.accepted import Judging, Measures, Modes, Runs
 from toolkit.evaluation.analyses.power import pair_cores, registered_runs
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare
 from toolkit.evaluation.scores.paired_values import Key
@@ -53,13 +55,13 @@ class Decided(NamedTuple):
         return (*self[:3], agree, Number(self.significant, share=True), self.pairs)
 
 
-def discrimination(
-    runs: Any = None,
+def measure_discrimination(
+    runs: Runs | None = None,
     *,
-    benchmark: str | None = None,
-    qrels: Sequence[Any] | None = None,
-    modes: Mapping[str, str] | None = None,
-    measures: Sequence[str] | None = None,
+    benchmark: str | Benchmark | None = None,
+    qrels: Judging | None = None,
+    modes: Modes | None = None,
+    measures: Measures | None = None,
     seed: int = 0,
 ) -> Table:
     """A row for each measure, mode and number of core queries: a quarter of those that there are, half, and all.
@@ -73,7 +75,7 @@ def discrimination(
     if runs is None:
         if benchmark is None:
             raise ToolkitError("no run is named", "name two runs or more, or --benchmark for its registered runs")
-        runs = registered_runs(benchmark)
+        runs = registered_runs(str(benchmark))
     given = prepare(runs, benchmark, qrels, None, "tandem", modes=modes, measures=measures, apart=True)
     rows = [row.cells for row in decisions(given, measures, seed=seed)]
     return Table(COLUMNS, rows, (*NOTES, *given.judgments.notes))

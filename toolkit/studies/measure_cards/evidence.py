@@ -20,7 +20,7 @@ from toolkit.studies.measure_cards.control_evidence import DIGITS, control_table
 from toolkit.studies.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
 from toolkit.studies.measure_cards.discrimination import NOTES as DECISION_NOTES
 from toolkit.studies.measure_cards.discrimination import Decided, decisions
-from toolkit.studies.measure_cards.reference_scores import NOTES, REFERENCES, has_modes, numbers, reference_scores
+from toolkit.studies.measure_cards.reference_scores import NOTES, REFERENCES, has_modes, measure_references, numbers
 from toolkit.studies.measure_cards.sensitivity import changes
 
 LEAST_RUNS = 3  # two are in the same order or not
@@ -66,7 +66,7 @@ def _baselines(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, A
 
 
 def _references(benchmark: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for row in records(reference_scores([benchmark], wanted)):
+    for row in records(measure_references([benchmark], measures=wanted)):
         yield {name: value for name, value in row.items() if name != "benchmark" and value is not None}
 
 

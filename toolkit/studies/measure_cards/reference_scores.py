@@ -10,6 +10,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED, Scores
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets import find, load, present_groups
+from toolkit.datasets.accepted import Measures
 from toolkit.datasets.names import Selection, part_names
 from toolkit.evaluation import evaluate
 from toolkit.evaluation.comparison.references import NAMES
@@ -36,8 +37,10 @@ def has_modes(name: str) -> bool:
     return {BASE, INSTRUCTED} <= set(registry.benchmark(name).modes.values())
 
 
-def reference_scores(names: Sequence[str] = (), measures: Sequence[str] | None = None) -> Table:
-    """A row for each benchmark, measure and mode (`paired`, or the instructed one), a column a reference.
+def measure_references(names: str | Sequence[str] = (), *, measures: Measures | None = None) -> Table:
+    """What BM25, its placebo, and blind, random, oracle and reversed orders score.
+
+    A row for each benchmark, measure and mode (`paired`, or the instructed one), a column a reference; `to_frame()` for pandas.
 
     names     of benchmarks, or of groups of them (`infosearch-mini-format`); none for all that are on this machine
     measures  None for those of the benchmark's own table
@@ -45,6 +48,7 @@ def reference_scores(names: Sequence[str] = (), measures: Sequence[str] | None =
     Raises ToolkitError for names of no benchmark, for benchmarks without an instructed mode and those not on this machine.
     """
     labels = (Column("benchmark", label=True), Column("measure", label=True), Column("mode", label=True))
+    names = [names] if isinstance(names, str) else names
     rows, notes = [], list(NOTES)
     for name, selection in _selections(names or with_modes()).items():
         scores, more = _scores(name, selection, measures)

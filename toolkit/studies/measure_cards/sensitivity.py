@@ -1,9 +1,9 @@
 """How far a measure depends on what nobody looks at in a run: digits of scores, the order of equal ones, the depth of lists."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.datasets import Benchmark
+from toolkit.datasets.accepted import Judging, Measures, Modes, Runs
 from toolkit.evaluation.scores.evaluation import Evaluation, prepare, to_depth
 
 DIGITS, MOST_DIGITS = 3, 16
@@ -58,13 +60,13 @@ class _TiesReversed(Run):
         return np.lexsort((self.documents.ordered(lines), -self.scores.astype(np.float32), self.queries))
 
 
-def sensitivity(
-    runs: Any,
+def measure_sensitivity(
+    runs: Runs,
     *,
-    benchmark: str | None = None,
-    qrels: Sequence[Any] | None = None,
-    modes: Mapping[str, str] | None = None,
-    measures: Sequence[str] | None = None,
+    benchmark: str | Benchmark | None = None,
+    qrels: Judging | None = None,
+    modes: Modes | None = None,
+    measures: Measures | None = None,
     digits: int = DIGITS,
     depths: Sequence[int] = DEPTHS,
 ) -> Table:
