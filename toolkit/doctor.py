@@ -13,20 +13,12 @@ MARKS = {"ok": "ok    ", "absent": "absent", "bad": "BAD   "}
 
 
 def parser() -> argparse.ArgumentParser:
-    parser = command("doctor", __doc__, EPILOG)
-    help = "in place of the checks, list the packages of tandem-ir[all] with version and licence, as their metadata say"
-    parser.add_argument("--licences", action="store_true", help=help)
-    return parser
+    return command("doctor", __doc__, EPILOG)
 
 
 def main(args: argparse.Namespace) -> int:
     from toolkit.engine.machine_check import examine
 
-    if args.licences:
-        from toolkit.engine.licences import licences
-
-        write_lines(f"{name:<34} {version or '-':<16} {licence}" for name, version, licence in licences("tandem-ir[all]"))
-        return 0
     bad = False
     for finding in examine():
         write_lines([f"{MARKS[finding.state]}  {finding.name:<12} {finding.detail}"], indent=21)

@@ -1,13 +1,13 @@
 """What an installation brings: the licences that packages say, none that `[all]` must not have, and a digest of each file."""
 
-import configparser
 import re
+import runpy
 
-from command import ROOT, tandem
+from command import ROOT, script
 from packaging.utils import canonicalize_name
 
-from toolkit.engine.licences import licences
-
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "licences"))
+licences, asked = SCRIPT["licences"], SCRIPT["asked"]
 PIN = re.compile(r"^(\S+)==(\S+)$", re.MULTILINE)
 
 
@@ -32,21 +32,9 @@ def test_packages_are_followed_through_their_extras_and_each_says_its_licence(tm
     assert licences("p-other") == [("p-other", "1.0", "its metadata say none")]
 
 
-def brought_by_all():
-    """What `tandem-ir[all]` of setup.cfg brings here: an installed tandem-ir may be of another day."""
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
-    extras = config["options.extras_require"]
-    lines = {name: [line for line in extras[name].split("\n") if line and not line.startswith("#")] for name in extras}
-    [whole] = lines["all"]
-    named = re.fullmatch(r"tandem-ir\[(.*)\]", whole)[1].split(",")
-    needed = [line for name in named for line in lines[name] if not line.startswith("tandem-ir")]
-    return licences(*needed, *config["options"]["install_requires"].split("\n")[1:])
-
-
 def test_nothing_that_all_brings_is_under_gpl_3():
     third = re.compile(r"(?<!L)GPL(-3|v3| ?3)|General Public License v3")
-    assert [each for each in brought_by_all() if third.search(each[2]) and "Lesser" not in each[2]] == []
+    assert [each for each in licences(*asked(["all"])) if third.search(each[2]) and "Lesser" not in each[2]] == []
     assert [each[0] for each in licences("html2text") if third.search(each[2])] == ["html2text"]
 
 
@@ -59,11 +47,15 @@ def test_requirements_have_a_digest_of_all_that_is_brought_at_the_version_of_the
     assert len(locked) == len(blocks)
     pinned = {canonicalize_name(name): version for name, version in PIN.findall((ROOT / "constraints.txt").read_text())}
     assert {name: version for name, version in locked.items() if pinned.get(name, version) != version} == {}
-    found = brought_by_all()
+    found = licences(*asked(["all"]))
     assert len(found) > 100
     assert {name for name, *_ in found} - locked.keys() == set()
 
 
-def test_doctor_lists_them():
-    lines = tandem("doctor", "--licences").stdout.splitlines()
+def test_they_are_listed():
+    lines = script("licences").stdout.splitlines()
     assert [line.split()[2] for line in lines if line.startswith("filelock ")] == ["MIT"]
+    assert not [line for line in lines if line.startswith("html2text ")]
+    assert [
+        line for line in script("licences", "web").stdout.splitlines() if line.startswith("html2text ") and "GPL-3.0" in line
+    ]
