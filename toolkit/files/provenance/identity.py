@@ -14,16 +14,11 @@ from toolkit.core.templates import template_digest
 from toolkit.core.topics import Topic
 from toolkit.files.store.digests import file_sha256
 
-CHUNK = 1 << 20
-
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes, decompressed."""
-    digest = hashlib.sha256()
     with open_input(path) as file:
-        while chunk := file.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def topics_facts(name: str, topics: Sequence[Topic], folder: str = "") -> dict[str, Any]:

@@ -156,16 +156,11 @@ class Recorded(Generic[T]):
     @property
     def facts(self) -> dict[str, Any]:
         """What the record of a file made of this one says of it: name, digest and counts."""
-        counts = counts_of(self.content)
+        tag = {"tag": self.content.tag} if hasattr(self.content, "tag") else {}
+        counts = {**tag, "queries": len(self.content.query_ids), "lines": len(self.content)}
         if not self.sha256:
             return {"of": "standard input" if self.source == "-" else self.source or "memory", **counts}
         return {"file": Path(self.source).name, "sha256": self.sha256, **counts}
-
-
-def counts_of(content: Any) -> dict[str, Any]:
-    """Tag, queries and lines of a run or qrels."""
-    tag = {"tag": content.tag} if hasattr(content, "tag") else {}
-    return {**tag, "queries": len(content.query_ids), "lines": len(content)}
 
 
 def read_recorded(source: str | Path, read: Callable[[str | Path], T], what: str = "run") -> Recorded[T]:

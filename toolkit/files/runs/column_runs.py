@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
-
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.system.files import open_output
@@ -130,13 +128,11 @@ def write_parquet(run: Run, path: str | Path) -> None:
     from pyarrow import parquet
 
     order = run.order()
-    starts = np.cumsum(run.lengths) - run.lengths
-    queries = run.queries[order]
     table = pyarrow.table(
         {
-            "query_id": pyarrow.array(run.query_ids, pyarrow.string()).take(pyarrow.array(queries)),
+            "query_id": pyarrow.array(run.query_ids, pyarrow.string()).take(pyarrow.array(run.queries[order])),
             "doc_id": run.documents.texts(order),
-            "rank": np.arange(len(order)) - starts[queries] + 1,
+            "rank": run.ranks()[order],
             "score": run.scores[order],
             "tag": pyarrow.repeat(run.tag or DEFAULT_TAG, len(order)),
         }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import ToolkitError, library
 from toolkit.core.runs import Run
 from toolkit.core.system.files import write_text
 from toolkit.core.system.lazy_names import pyarrow
@@ -93,10 +93,7 @@ def parse_json_lines(data: bytes, source: str) -> Run:
 
 def parse_lz4(data: bytes, source: str) -> Run:
     """What ranx saves: CBOR of `{query_id: {doc_id: score}}`, compressed, and by its own `open` once more."""
-    try:
-        import cbor2
-    except ImportError as missing:
-        raise missing_extra(f"{source}: ranx's compressed form", "ranx") from missing
+    cbor2 = library("cbor2", f"{source}: ranx's compressed form", "ranx")
     try:
         while data.startswith(LZ4):
             with pyarrow.input_stream(pyarrow.BufferReader(data), compression="lz4") as unpacked:

@@ -157,35 +157,17 @@ class _Unpickler(pickle._Unpickler):
         """Any other instruction."""
         raise pickle.UnpicklingError(f"an instruction makes {OTHER}")
 
-    def skip_frame(self) -> None:
-        """Frames are for reading ahead; without them, the file's position is that of the instruction."""
-        self.read(8)
-
     def mark(self) -> None:
         """What follows is for a dictionary: that of the queries, or of documents in it."""
         if len(self.metastack) > 2:
             raise pickle.UnpicklingError(WAITING)
         self.load_mark()
 
-    def empty_dictionary(self) -> None:
-        """A dictionary, unless too much waits already."""
+    def begin(self, empty: dict | list) -> None:
+        """A dictionary, or a list of documents, unless too much waits already."""
         if len(self.stack) > DEEPEST:
             raise pickle.UnpicklingError(WAITING)
-        self.append({})
-
-    def empty_list(self) -> None:
-        """A list of documents, unless too much waits already."""
-        if len(self.stack) > DEEPEST:
-            raise pickle.UnpicklingError(WAITING)
-        self.append([])
-
-    def add(self) -> None:
-        """One document of a list."""
-        self.extend([self.stack.pop()])
-
-    def add_all(self) -> None:
-        """All documents since the mark."""
-        self.extend(self.pop_mark())
+        self.append(empty)
 
     def extend(self, items: list) -> None:
         """Put documents into the list below them."""
@@ -196,17 +178,8 @@ class _Unpickler(pickle._Unpickler):
     def dictionary(self) -> None:
         """Protocol 0: all since the mark as a dictionary."""
         items = self.pop_mark()
-        self.empty_dictionary()
+        self.begin({})
         self.fill(items)
-
-    def set_item(self) -> None:
-        """One key and value."""
-        value, key = self.stack.pop(), self.stack.pop()
-        self.fill([key, value])
-
-    def set_items(self) -> None:
-        """All keys and values since the mark."""
-        self.fill(self.pop_mark())
 
     def fill(self, items: list) -> None:
         """Put keys and values into the dictionary below them."""
@@ -230,16 +203,16 @@ class _Unpickler(pickle._Unpickler):
         | {
             code[0]: operation
             for code, operation in (
-                (pickle.FRAME, skip_frame),
+                (pickle.FRAME, lambda self: self.read(8)),  # reading ahead would hide where the instruction is
                 (pickle.MARK, mark),
-                (pickle.EMPTY_DICT, empty_dictionary),
+                (pickle.EMPTY_DICT, lambda self: self.begin({})),
                 (pickle.DICT, dictionary),
-                (pickle.SETITEM, set_item),
-                (pickle.SETITEMS, set_items),
+                (pickle.SETITEM, lambda self: self.fill([self.stack.pop(-2), self.stack.pop()])),
+                (pickle.SETITEMS, lambda self: self.fill(self.pop_mark())),
                 (pickle.MEMOIZE, remember),
-                (pickle.EMPTY_LIST, empty_list),
-                (pickle.APPEND, add),
-                (pickle.APPENDS, add_all),
+                (pickle.EMPTY_LIST, lambda self: self.begin([])),
+                (pickle.APPEND, lambda self: self.extend([self.stack.pop()])),
+                (pickle.APPENDS, lambda self: self.extend(self.pop_mark())),
                 (pickle.REDUCE, call),
                 (pickle.BUILD, settle),
             )

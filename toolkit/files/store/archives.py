@@ -68,7 +68,10 @@ def unpack(
         raise ToolkitError(f"{archive} is damaged or no archive ({error})", "remove it and download it again") from error
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise _full(archive, folder) from error
+            free = shutil.disk_usage(folder.parent).free
+            message = f"no space left on the disk to unpack {archive.name} in {folder.parent} ({free / 1e9:.1f} GB free)"
+            hint = "free some space, or set TANDEM_HOME to another disk; the archive stays"
+            raise ToolkitError(message, hint, status=1) from error
         if error.errno not in BAD_MEMBERS:
             raise
         raise ToolkitError(f"{archive} is damaged or no archive ({error})", "remove it and download it again") from error
@@ -100,15 +103,6 @@ class _Limits:
         if self._left < 0:
             message = f"{self._archive} holds more files than its size lets expect: {-self._left:,} bytes beyond the limit"
             raise ToolkitError(message, "do not use it, or raise the limit (tandem index fetch NAME --unpacked GB)")
-
-
-def _full(archive: Path, folder: Path) -> ToolkitError:
-    free = shutil.disk_usage(folder.parent).free
-    return ToolkitError(
-        f"no space left on the disk to unpack {archive.name} in {folder.parent} ({free / 1e9:.1f} GB free)",
-        "free some space, or set TANDEM_HOME to another disk; the archive stays",
-        status=1,
-    )
 
 
 def _tar(archive: Path, part: Path, most: int) -> Iterator[int]:

@@ -9,7 +9,6 @@ from toolkit.files.store.keyed_cache import KeyedCache
 
 DIGESTS = "tandem.sha256"  # in a folder: what its files were when they came
 REMEMBERED = 1 << 24  # bytes: a file of so many is not read again by the next process
-CHUNK = 1 << 20
 
 
 def file_sha256(path: Path) -> str:

@@ -9,8 +9,8 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,9 +50,7 @@ class Checksum(NamedTuple):
         """The same of the bytes of a file."""
         digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size) if self.kind == "git" else hashlib.new(self.kind)
         with path.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                digest.update(chunk)
-        return digest.hexdigest()
+            return hashlib.file_digest(file, lambda: digest).hexdigest()
 
 
 class Wanted(NamedTuple):
@@ -211,7 +209,8 @@ def _stream(url: str, wanted: Wanted, start: int, advance: Callable[[int], None]
         if total is not None:
             _check_limit(wanted, total)
             check_room(wanted.target.parent, total - start, wanted.target.name)
-        with wanted.part.open("ab" if start else "wb") as file, _progress(wanted, total, advance) as arrived:
+        showing = nullcontext(advance) if advance else progress(f"downloading {wanted.target.name}", total, "bytes")
+        with wanted.part.open("ab" if start else "wb") as file, showing as arrived:
             arrived(start)
             counted = written = start
             while chunk := response.raw.read1(CHUNK, decode_content=False):  # ends in an error where bytes are missing
@@ -224,15 +223,6 @@ def _stream(url: str, wanted: Wanted, start: int, advance: Callable[[int], None]
                     deadline.extend(STALLED)
         if deadline.passed:  # a body without a length seems to end where its connection does
             raise requests.ConnectionError(f"less than {LEAST >> 10} KB in {STALLED:.0f} seconds")
-
-
-@contextmanager
-def _progress(wanted: Wanted, total: int | None, advance: Callable[[int], None] | None) -> Iterator[Callable[[int], None]]:
-    if advance:
-        yield advance
-        return
-    with progress(f"downloading {wanted.target.name}", total, "bytes") as own:
-        yield own
 
 
 def _check_limit(wanted: Wanted, size: int) -> None:

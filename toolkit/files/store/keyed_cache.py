@@ -86,13 +86,11 @@ class KeyedCache:
 
     def _open(self) -> sqlite3.Connection:
         if not self._connection:
-            self._connection = self._writable() if self._may_write() else self._read_only()
+            # SQLite writes other files beside it
+            may_write = not self.path.exists() or all(os.access(place, os.W_OK) for place in (self.path, self.path.parent))
+            self._connection = self._writable() if may_write else self._read_only()
             self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)
         return self._connection
-
-    def _may_write(self) -> bool:
-        """Whether the file may be written, and others beside it, as SQLite does."""
-        return not self.path.exists() or all(os.access(place, os.W_OK) for place in (self.path, self.path.parent))
 
     def _writable(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)

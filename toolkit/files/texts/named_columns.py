@@ -38,7 +38,7 @@ def is_run(names: Collection[str]) -> bool:
     return all(pick(wanted, names) for wanted in ("query_id", "doc_id")) and any(map(names.__contains__, ("score", "rank")))
 
 
-def run_from_columns(columns: Mapping[str, Any], *, tag: str = "", source: str = "") -> Run:
+def run_from_columns(columns: Mapping[str, Any], *, source: str = "") -> Run:
     """A run from columns of equal length (lists, numpy, arrow, pandas).
 
     Without scores a document has 1/rank, which a note says. Raises ToolkitError for a missing column, for what is no id
@@ -51,8 +51,8 @@ def run_from_columns(columns: Mapping[str, Any], *, tag: str = "", source: str =
     else:
         scores = _from_ranks(encode(query_ids)[0], _numbers(columns["rank"], "rank", place), place)
         say(f"note: {place}ranks and no scores: a document scores 1/rank")
-    if (named := pick("tag", columns)) and len(columns[named]) and not tag:
-        tag = one_word(columns[named][0])
+    named = pick("tag", columns)
+    tag = one_word(columns[named][0]) if named and len(columns[named]) else ""
     return checked(Run.from_columns(query_ids, doc_ids, scores, tag=tag, source=source))
 
 
@@ -93,16 +93,13 @@ def _ids(values: Any, name: str, place: str) -> Any:
     """Ids are text always; whole numbers become it, and nothing else: 7.0 is what pandas makes of 007 beside an empty cell."""
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
         empty = compute.min(compute.binary_length(values)).as_py() == 0
-        return _refuse_empty(values, empty, name, place)
-    values = values.tolist() if hasattr(values, "tolist") else list(values)
-    if {*map(type, values)} - {str}:
-        if bad := [value for value in values if isinstance(value, bool) or not isinstance(value, str | int | np.integer)]:
-            raise ToolkitError(f"{place}{name} {bad[0]!r} is no id", "ids are text or whole numbers")
-        values = [str(value) for value in values]
-    return _refuse_empty(values, "" in values, name, place)
-
-
-def _refuse_empty(values: Any, empty: bool, name: str, place: str) -> Any:
+    else:
+        values = values.tolist() if hasattr(values, "tolist") else list(values)
+        if {*map(type, values)} - {str}:
+            if bad := [value for value in values if isinstance(value, bool) or not isinstance(value, str | int | np.integer)]:
+                raise ToolkitError(f"{place}{name} {bad[0]!r} is no id", "ids are text or whole numbers")
+            values = [str(value) for value in values]
+        empty = "" in values
     if empty:
         raise ToolkitError(f"{place}{name} is empty", "ids are text or whole numbers")
     return values

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import ToolkitError, library
 from toolkit.files.texts.corpus import Batch, Entry
 
 if TYPE_CHECKING:
@@ -115,14 +115,11 @@ def page_text(html: str) -> tuple[str, str]:
 
     All of the page is taken where readability finds no article in it, or cannot read it. MissingExtra without the libraries.
     """
-    try:
-        from readability import Document
-    except ImportError as error:
-        raise missing_extra("a corpus of saved pages", "web") from error
+    readability = library("readability", "a corpus of saved pages", "web")
     logging.getLogger("readability").setLevel(logging.CRITICAL)  # it logs what it raises
     html = _LONG_TAG.sub(r"<\1>", _CONTROLS.sub("", html.encode("utf-8", "replace").decode()))
     try:
-        page = Document(_sound(html))
+        page = readability.Document(_sound(html))
         title, text = page.short_title(), _markdown(page.summary(html_partial=True))
     except Exception:  # what breaks a parser of the web has no common class; the page may still have text
         title, text = "", ""
