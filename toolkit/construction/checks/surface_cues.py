@@ -17,24 +17,15 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
 from toolkit.construction.checks.judged_texts import NEGATIVES, UNRELATED, Item, JudgedTexts
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.tables.area_under_curve import FAR, SEED, Area, stratified_area
+from toolkit.registry.loader import FOLDER
 
 LONGEST = 20_000  # characters of a text that n-grams are taken from
 TERMS = 10_000  # n-grams of words, and of characters: the most frequent
 WORD = re.compile(r"\w+")
 SENTENCES = re.compile(r"[.!?。！？؟]+(?:\s|$)|\n+")
-SIGNS = {
-    "full stops": ".。",
-    "commas": ",，、،",
-    "question marks": "?？؟",
-    "exclamation marks": "!！",
-    "colons and semicolons": ":;：；؛",
-    "quotation marks": '"“”„«»「」',
-    "apostrophes": "'’",
-    "brackets": "()[]（）",
-    "dashes": "-–—",
-    "signs of code": "{}<>=_/\\|#*`$",
-}
+SIGNS = read_yaml(FOLDER / "words" / "signs.yaml")  # what they are called -> the signs
 
 
 def _words(text: str) -> int:

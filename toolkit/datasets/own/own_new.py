@@ -18,7 +18,7 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import home, open_output, write_text
 from toolkit.core.system.lazy_names import yaml
-from toolkit.core.system.yaml_json import plain
+from toolkit.core.system.yaml_json import plain, read_yaml
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies.data_files import read_table
 from toolkit.datasets.copies.row_values import documents, identifier, judgments, refuse, text
@@ -34,40 +34,7 @@ MODES = Modes({"base": BASE, "pos": INSTRUCTED, "neg": REVERSED})
 SPLITS = ("test", "dev", "train")
 DEPTH = 10  # documents of each run and query that are to be judged
 
-HEAD = """\
-# A folder with this file is a benchmark: give it to --topics and --benchmark.
-# `tandem benchmarks check {folder}` prints problems and warnings.
-name: {name}
-"""
-DEFAULTS = """\
-# description: one line for `tandem benchmarks show`
-
-# The same need in several modes, NAME: ROLE. Roles are base (as it is), instructed, and reversed (the opposite is asked);
-# without this line there is one mode, and queries keep their ids.
-{modes}
-
-# What the table shows without -m; left out: what InfoSearch or FollowIR show.
-{measures}
-
-# The smallest differences that matter, for `tandem gate`; left out: 0.02.
-# smallest_effects: {{nDCG@10: 0.02}}
-
-# Rows of the table, where topics name groups. Left out: the groups as topics name them.
-# groups:
-#   - name: length
-#     language: en
-#     measures: [nDCG@20]        # beside those above
-
-# source: {{paper: ..., url: ..., licence: ..., citation: ...}}
-"""
-EXAMPLE_DOCS = (
-    Doc("d1", "Jet lag", "Melatonin shifts the circadian phase; jet lag resolves by one time zone a day."),
-    Doc("d2", "Why you are awake after a flight", "The clock inside you is still at home: jet lag. Children sleep it off."),
-    Doc("d3", "Rest for crews", "Pilots with jet lag rest for two nights, say the rules for crews."),
-)
-EXAMPLE_QUERY = "what helps against jet lag"
-EXAMPLE_INSTRUCTIONS = {INSTRUCTED: "Explain it to children.", REVERSED: "Leave out what is written for children."}
-EXAMPLE_LABELS = {BASE: {"d1": 1, "d2": 1}, INSTRUCTED: {"d1": 0, "d2": 1}, REVERSED: {"d1": 1, "d2": 0}}
+NEW = registry.FOLDER / "new-benchmark.yaml"
 ENTRY_HEAD = "# written by `tandem benchmarks add`; remove this file, and the name is gone\n"
 
 
@@ -148,21 +115,23 @@ def declaration(
     """`benchmark.yaml` with a comment on each key."""
     shown = f"measures: [{', '.join(measures)}]" if measures else "# measures: [nDCG@10, WISE@20, pMRR]"
     named = f"modes: {{{', '.join(f'{mode}: {role}' for mode, role in modes.items())}}}" if modes else "# modes: {base: base}"
-    head = HEAD.format(folder=folder, name=name or folder.resolve().name)
+    form = read_yaml(NEW)["declaration"]
+    filled = form.format(folder=folder, name=name or folder.resolve().name, modes=named, measures=shown)
     rest = "".join(f"{key}: {_json(value)}\n" for key, value in more.items())
-    return (head + DEFAULTS.format(modes=named, measures=shown) + rest).rstrip("\n")
+    return (filled + rest).rstrip("\n")
 
 
 def example(modes: Modes) -> Content:
     """Three documents, a query and their labels: it can be searched and evaluated as it is."""
-    instructions = {mode: EXAMPLE_INSTRUCTIONS[role] for mode, role in modes.items() if role != BASE}
-    row = {"id": "q1", "query": EXAMPLE_QUERY, **({"instructions": instructions} if modes else {})}
+    given = read_yaml(NEW)["example"]
+    instructions = {mode: given["instructions"][role] for mode, role in modes.items() if role != BASE}
+    row = {"id": "q1", "query": given["query"], **({"instructions": instructions} if modes else {})}
     roles = modes or {"": BASE}
     judged = {
-        mode: [("q1", "0", doc_id, str(label)) for doc_id, label in EXAMPLE_LABELS[role].items()]
+        mode: [("q1", "0", doc_id, str(label)) for doc_id, label in given["labels"][role].items()]
         for mode, role in roles.items()
     }
-    return Content(EXAMPLE_DOCS, [row], judged)
+    return Content([Doc(**doc) for doc in given["documents"]], [row], judged)
 
 
 def content_of(modes: Sequence[tuple[str, str]] | None, beir: Path | None = None, split: str = "") -> tuple[Content, Modes]:

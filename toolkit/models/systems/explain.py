@@ -16,23 +16,12 @@ from toolkit.models.encoders import LOADERS, load_encoder
 from toolkit.models.encoders.base import SIDES
 from toolkit.models.systems.system_facts import quoted
 from toolkit.registry.choice import HUB_ID
-from toolkit.registry.system_kinds import SERVED, parameters_as
+from toolkit.registry.system_kinds import SERVED, kinds, parameters_as
 
 FIELDS = "title and text are searched as two fields"
 PAIR = "two texts of one input, which the tokenizer divides with marks of its own"
 # (query, passage if there is one) -> `query` and `passage`, or `pair`, -> ids
 TokenReader = Callable[[Input, Input | None], dict[str, list[int]]]
-WORDS = "words are split by an analyzer, and have no ids"
-NONE = {
-    "bm25": WORDS,
-    "bm25-fields": WORDS,
-    "okapi": WORDS,
-    "rerankers": "they are the library's",
-    "listwise": "they are those of a window of several passages",
-    "judge": "a judge is sent a perspective and a document",
-    "retriever": "they are the object's",
-    "expander": "an expander is sent a question, as words",
-}
 
 
 class Sent(NamedTuple):
@@ -180,14 +169,11 @@ def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
         raise no_tokens(spec)
     if spec.kind in SERVED and spec.loader == "endpoint":
         raise ToolkitError("they are the server's")
-    if spec.kind not in NONE:
-        _check_here(spec)
-        check_usable(spec, trust_remote_code=trust_remote_code)
-    if spec.kind in LOADERS:
-        return _encoder(spec, trust_remote_code)
-    if spec.kind in ("cross-encoder", "monot5", "yes-no"):
-        return _reranker(spec, trust_remote_code)
-    raise ToolkitError(NONE[spec.kind])
+    if why_none := kinds()[spec.kind].get("no_tokens"):
+        raise ToolkitError(why_none)
+    _check_here(spec)
+    check_usable(spec, trust_remote_code=trust_remote_code)
+    return (_encoder if spec.kind in LOADERS else _reranker)(spec, trust_remote_code)
 
 
 def _check_here(spec: SystemSpec) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.terminal import wrapped
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.tables.aligned_table import Cell, Column, Number
 from toolkit.core.templates import DEFAULTS, template_digest
 from toolkit.models.checkpoints.local_checkpoints import parameters, places_of
 from toolkit.models.computing import BYTES
+from toolkit.registry import FOLDER
 from toolkit.registry.families import lineage
 
 GIB = 2**30
@@ -23,18 +25,7 @@ COLUMNS = (
     Column("verified"),
     Column("papers", priority=2),
 )
-VERIFIED = {
-    "run": "run: this checkpoint was run, and its numbers are tested",
-    "tiny checkpoint": (
-        "tiny checkpoint: a small random checkpoint of its architecture was tested against a literal computation, and one in "
-        "its repository's files is loaded in the rehearsal; this one was never run"
-    ),
-    "rehearsal": (
-        "rehearsal: a small random checkpoint in its repository's files is loaded and run, and its numbers are compared with "
-        "nothing; this one was never run"
-    ),
-    "facts only": "facts only: put together from what is published; it was never run",
-}
+VERIFIED = read_yaml(FOLDER / "meanings.yaml")["verified"]  # how far a system was -> in words
 
 
 def listing(systems: Iterable[SystemSpec], kind: str | None = None, paper: str | None = None) -> Iterator[tuple[Cell, ...]]:

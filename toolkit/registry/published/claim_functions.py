@@ -10,6 +10,8 @@ from functools import partial
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
+from toolkit.core.system.yaml_json import read_yaml
+from toolkit.registry.loader import FOLDER
 from toolkit.registry.published.claim_numbers import Missing, above, all_above, every, leads, numbers, rises, rows, same, value
 
 if TYPE_CHECKING:
@@ -19,29 +21,10 @@ RERANKERS = ["listwise", "pointwise"]  # InfoSearch
 RETRIEVERS = ["sparse", "bi-encoder"]
 GROUPS = ["audience", "keyword", "format", "language", "length", "source"]
 BOTH = ("Robustness@10", "nDCG@10")  # InstructIR
-INSTRUCTOR = {"INSTRUCTOR-base": "GTR-base", "INSTRUCTOR-large": "GTR-large", "INSTRUCTOR-XL": "GTR-XL"}  # -> tuned from
-UNTUNED = ["BM25", "ColBERT-v2.0", "Contriever-msmarco", "GTR-base", "GTR-large", "GTR-XL", "RepLLaMa"]
-TUNED = ["TART-dual", *INSTRUCTOR, "E5-mistral-7b-instruct"]
+SYSTEMS = read_yaml(FOLDER / "published" / "claim-systems.yaml")  # paper -> what claims are about -> its systems
+UNTUNED, TUNED, INSTRUCTOR = (SYSTEMS["instructir"][which] for which in ("untuned", "tuned", "tuned_from"))
 OVERLAPPED = [*UNTUNED[1:], *TUNED]  # table 5 is without BM25, which says what overlaps
-FOLLOWERS = ["Promptriever-Llama2", "Promptriever-Llama3.1", "GritLM-7B"]  # mFollowIR
-UNINSTRUCTED = [
-    *("mContriever-msmarco", "mE5-small", "mE5-base", "mE5-large", "mDPR-tied-PFT", "RepLLaMA", "GTE-multilingual-base"),
-    *("Nomic-Embed", "Jina-reranker-v2-multi", "BGE-reranker-v2-m3", "mT5-13B-mmarco-100k"),
-]
-SMALL = {  # below 7 billion parameters
-    "infosearch": ["Bge-Large-v1.5", "E5-Large-v2", "Instructor-XL"],
-    "mfollowir": [
-        *("mContriever-msmarco", "mE5-small", "mE5-base", "mE5-large", "mDPR-tied-PFT", "GTE-multilingual-base", "Nomic-Embed"),
-        *("Jina-reranker-v2-multi", "BGE-reranker-v2-m3"),
-    ],
-}
-LARGE = {
-    "infosearch": ["Mistral-ins-v0.2", "GTE-Qwen2", "E5-Mistral-ins", "GritLM", "SFR-Embedding-2-R", "NV-Embed-v2"],
-    "mfollowir": [
-        *("SFR-Embedding-2-R", "RepLLaMA", "E5-Mistral-Instruct-7B", *FOLLOWERS),
-        *("mT5-13B-mmarco-100k", "Mistral-7B-Instruct", "FollowIR-7B"),
-    ],
-}
+FOLLOWERS = SYSTEMS["mfollowir"]["followers"]
 SETS = ("arguana", "kialo", "opinionqa")  # BERDS
 CORPORA = ("wikipedia", "sphere", "google")
 
@@ -58,7 +41,7 @@ def _follows(frame: DataFrame, *, by: str = "system", **where: object) -> list[S
 
 def _larger_follow(paper: str, numbers_of: Callable[..., Series]) -> bool:
     """Whether a paper's large systems have a higher mean than its small ones."""
-    large, small = (numbers_of(system=systems[paper]).mean() for systems in (LARGE, SMALL))
+    large, small = (numbers_of(system=SYSTEMS[paper][size]).mean() for size in ("large", "small"))
     return above(large, small)
 
 
@@ -333,7 +316,7 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
     "mfollowir-cross-encoders": lambda t: above(_across(t, kind="cross-encoder").mean(), _across(t, kind="bi-encoder").mean()),
     "mfollowir-follow": lambda t: above(_across(t, system=FOLLOWERS).min(), 0),
     "mfollowir-only-three": lambda t: (~above(0, _across(t, kind="bi-encoder"))).sum() == 3,
-    "mfollowir-below-zero": lambda t: above(0, _across(t, system=UNINSTRUCTED)).mean() > 0.5,
+    "mfollowir-below-zero": lambda t: above(0, _across(t, system=SYSTEMS["mfollowir"]["uninstructed"])).mean() > 0.5,
     "mfollowir-languages": lambda t: every([_follow_in(t, language) for language in ("fas", "rus", "zho")]),
     "mfollowir-size": lambda t: every(
         [_larger_follow("mfollowir", partial(_across, t, kind=kind)) for kind in ("bi-encoder", "cross-encoder")]

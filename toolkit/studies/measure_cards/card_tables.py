@@ -15,18 +15,10 @@ from toolkit.registry.published.paper_tables import graded, papers, reading, sou
 from toolkit.studies.measure_cards.axioms import AXIOMS, MODES, Axiom, Counterexample, counterexamples, forms, held
 from toolkit.studies.measure_cards.control_evidence import between_parts
 from toolkit.studies.measure_cards.evidence import evidence_tables
-from toolkit.studies.measure_cards.measure_card import Card, as_table, cards
+from toolkit.studies.measure_cards.measure_card import Card, as_table
 
 BLIND = next(axiom for axiom in AXIOMS if axiom.name == "blind")
 FOUND = "yes: no counterexample was found; no: there is one, which `tandem measures show NAME` prints; empty: not about it"
-HEAD = """\
-# Cards of the measures
-
-A page each: what each of Tandem's measures is, needs and gives, rendered from `toolkit/registry/measures.yaml` and from what
-`scripts/measure_evidence` computed of the minis' registered runs. `tandem measures show NAME` prints one of them, and
-[measures](../measures.md) has the formulas. [The guide](../guides/measures.md) says how cards are read,
-[what these measures reward](../guides/what-measures-reward.md) what comes of it.
-"""
 
 
 def tables_of(name: str) -> list[Table]:
@@ -121,14 +113,6 @@ def in_words(axiom: Axiom, against: Counterexample) -> str:
     shown = ", ".join(f"{mode} {docs}" for mode, docs in lists.items())
     judged = ", ".join(f"{mode} {labels[mode]}" for mode in MODES if labels[mode]) or "nothing"
     return f"lists {shown}; relevant {judged}; {axiom.said(case)}: {against.before:.4g} becomes {against.after:.4g}"
-
-
-def pages() -> dict[str, str]:
-    """Name of the file -> its text: the axioms of all and a list of the cards, then a page a measure."""
-    axioms = measure_axioms()
-    listed = [f"- [{each.name}]({each.name}.md): {each.title}" for each in cards()]
-    lines = [HEAD, *listed, "", "## Axioms", "", to_markdown(axioms), *(f"- {note}" for note in axioms.notes), ""]
-    return {"README.md": "\n".join(lines)} | {f"{each.name}.md": card_page(each) for each in cards()}
 
 
 def card_page(of: Card) -> str:

@@ -7,27 +7,11 @@ from typing import NamedTuple
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import MeasureSpec
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.tables.aligned_table import Column, Table
 from toolkit.registry.loader import did_you_mean
 
-OVER = {
-    "paired": "a query over its modes",
-    "mode": "a query in one mode",
-    "group": "the minimum over the instructions of a core query, in one mode",
-    "aggregate": "a whole run, from the means of the related measures",
-}
-DIRECTION = {"higher": "higher is better", "lower": "lower is better", "none": "no achievement: it says what could be reached"}
-NEEDS = {
-    "gold": "gold documents, which are relevant in the base and in the instructed mode",
-    "negatives": "instruction negatives, which are relevant in the base mode only",
-    "reversed": "a reversed mode",
-    "scores": "scores that can be compared between modes",
-    "subtopics": "judgments of perspectives",
-    "groups": "core queries with several instructions",
-    "phrasings": "each query in two phrasings",
-    "grades": "graded labels, where they are to count for more than two classes",
-    "excluded": "documents with the label 0, which the query rules out",
-}
+OVER, DIRECTION, NEEDS = (read_yaml(registry.FOLDER / "meanings.yaml")[field] for field in ("over", "direction", "needs"))
 
 
 class Card(NamedTuple):
