@@ -10,6 +10,7 @@ import tempfile
 from multiprocessing.process import BaseProcess
 from unittest.mock import patch
 
+import numpy.testing  # noqa: F401 - of numpy 2.0 it starts a process when it is imported: here, and in no test
 import pytest
 from chromium import started
 from filelock import FileLock

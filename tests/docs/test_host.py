@@ -1,5 +1,6 @@
 """What a host of repositories reads: the workflow, the action, the forms, and the files for coding assistants."""
 
+import configparser
 import os
 import re
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import pytest
 import yaml
 from command import ROOT
+from packaging.requirements import Requirement
 
 from toolkit import __version__, registry
 
@@ -20,11 +22,28 @@ BM25, RULES = (BASELINES / f"infosearch-mini.{name}.v2.trec.gz" for name in ("bm
 
 def test_the_workflow_runs_what_a_change_has_to_pass():
     content = yaml.safe_load((HOST / "workflows" / "test.yaml").read_text(encoding="utf-8"))
-    (job,) = content["jobs"].values()
-    run = [step["run"] for step in job["steps"] if "run" in step]
-    assert run == ["./.ci/run"]
+    run = [step["run"] for job in content["jobs"].values() for step in job["steps"] if "run" in step]
+    assert run == ["./.ci/run", "./scripts/test --lowest"]
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert content["permissions"] == {"contents": "read"}
+
+
+def test_classifiers_name_the_versions_that_are_tested_and_no_others():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    named = re.findall(r"Python :: (3\.\d+)$", setup["metadata"]["classifiers"], re.MULTILINE)
+    content = yaml.safe_load((HOST / "workflows" / "test.yaml").read_text(encoding="utf-8"))
+    assert content["jobs"]["test"]["strategy"]["matrix"]["python"] == named
+    assert "Operating System :: POSIX :: Linux" in setup["metadata"]["classifiers"]
+
+
+def test_everything_that_is_needed_has_a_lowest_version():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    needed = setup["options"]["install_requires"]
+    needed += "".join(each for name, each in setup["options.extras_require"].items() if name != "test")
+    lines = [line for line in needed.splitlines() if line and not line.startswith(("#", "tandem-ir["))]
+    assert [line for line in lines if not Requirement(line).specifier] == []
 
 
 def stepped(folder, **given):
