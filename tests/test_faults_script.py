@@ -8,7 +8,7 @@ import pytest
 from command import ROOT
 
 PARTS = [("archives", 8), ("endpoint", 4), ("inputs", 15), ("kills", 2), ("addresses", 12), ("trust", 12), ("identity", 8)]
-PARTS += [("checkpoints", 6)]  # concurrency has 64 processes in each round
+PARTS += [("checkpoints", 6), ("ids", 24), ("objects", 12), ("bombs", 2)]  # concurrency has 64 processes in each round
 SCRIPT = ROOT / "scripts" / "bench" / "bench_faults.py"
 
 

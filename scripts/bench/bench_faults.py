@@ -1,5 +1,6 @@
 """What happens when things go wrong: processes killed, files mutated, archives hostile, servers misbehaving, names that become
-one, code that nobody asked for, odd addresses, many processes at once. Nothing is timed.
+one, code that nobody asked for, odd addresses, many processes at once, ids that look like something else, objects that print or
+exit, files that unpack to gigabytes, clusters that lose a node. Nothing is timed.
 
     .venv/bin/python scripts/bench/bench_faults.py [--only kills inputs archives endpoint ...] [--seed N]
 
@@ -28,7 +29,8 @@ from typing import NamedTuple, TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-PATIENCE = {"kills": 300, "concurrency": 600, "endpoint": 60}  # seconds without an outcome (120 elsewhere): then a try hangs
+# seconds without an outcome (120 elsewhere): then a try hangs
+PATIENCE = {"kills": 300, "concurrency": 600, "endpoint": 60, "clusters": 600, "bombs": 300}
 
 
 Case = TypeVar("Case")
@@ -95,6 +97,10 @@ TRIES = {
     "checkpoints": 396,
     "identity": 454,
     "concurrency": 128,
+    "ids": 624,
+    "objects": 158,
+    "bombs": 36,
+    "clusters": 8,
 }
 
 
