@@ -282,11 +282,6 @@ class MeasureSpec:
     intervals: bool = False
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    @property
-    def follows_documents(self) -> bool:
-        """Whether gold documents or instruction negatives are followed through the modes."""
-        return not {"gold", "negatives"}.isdisjoint(self.needs)
-
 
 @dataclass(frozen=True)
 class IndexSpec:

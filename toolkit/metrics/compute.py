@@ -101,7 +101,7 @@ def compute(joined: Joined, measure: Measure) -> PerQuery:
         return PerQuery(positions.query_ids, PLAIN[measure.NAME](positions, **given), positions.absent)
     spec = registry.measures()[measure.NAME]
     function = partial(function_of(spec), **{name: measure[name] for name in spec.parameters if name != "ties"})
-    if spec.follows_documents:
+    if not {"gold", "negatives"}.isdisjoint(spec.needs):  # documents are followed through the modes
         pairs = joined.pairs(measure["ties"])
         return _paired(pairs, spec, function) if spec.over == "paired" else _in_each_mode(pairs, spec, function)
     positions = (joined.positions if "subtopics" in spec.needs else joined.documents)(measure["ties"])

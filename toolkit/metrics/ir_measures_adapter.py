@@ -49,9 +49,7 @@ def _pipeline(measures: Sequence[Measure], qrels: pandas.DataFrame, run: pandas.
 
 def _ranked_frame(run: Run) -> pandas.DataFrame:
     """The run with falling ranks for scores: each provider sorts for itself, and now none finds a tie to break."""
-    order = run.order("trec")
-    ranks = np.arange(len(run)) - np.repeat(np.cumsum(run.lengths) - run.lengths, run.lengths)
-    return run.take(order, scores=-ranks.astype(np.float64)).to_frame()
+    return replace(run, scores=-run.ranks().astype(np.float64)).to_frame()
 
 
 def _highest_labels(qrels: Qrels) -> Qrels:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from toolkit.reporting.diff.rankings import discordant, rbo, taus_of_ranks
+from toolkit.core.runs import Run, ScoredDoc
+from toolkit.reporting.diff.rankings import discordant, likeness, taus_of_ranks
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "stats"
 INPUTS, EXPECTED = (json.loads((GOLDEN / f"{name}.json").read_text()) for name in ("inputs", "expected"))
@@ -26,9 +27,10 @@ def test_kendalls_tau_is_over_the_documents_in_common():
 
 @pytest.mark.parametrize("pair", EXPECTED["rbo_ext"])
 def test_rank_biased_overlap(pair):
-    rankings = [np.array(INPUTS[f"ranking_{number}"]) for number in pair.split("_")]
-    assert rbo(*rankings) == pytest.approx(EXPECTED["rbo_ext"][pair], abs=1e-12)
-    assert rbo(*reversed(rankings)) == pytest.approx(EXPECTED["rbo_ext"][pair], abs=1e-12)
+    rankings = [INPUTS[f"ranking_{number}"] for number in pair.split("_")]
+    runs = [Run.from_rows(ScoredDoc("q", str(doc), -rank) for rank, doc in enumerate(docs)) for docs in rankings]
+    assert [row.rbo for row in likeness(*runs)] == pytest.approx([EXPECTED["rbo_ext"][pair]], abs=1e-12)
+    assert [row.rbo for row in likeness(*reversed(runs))] == pytest.approx([EXPECTED["rbo_ext"][pair]], abs=1e-12)
 
 
 @given(st.lists(st.permutations(range(9)).flatmap(lambda order: st.integers(0, 9).map(lambda n: order[:n])), max_size=6))

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from textwrap import wrap
@@ -157,6 +158,4 @@ def redact_logs() -> None:
 
 
 def _show_traceback(*error: Any) -> None:
-    import traceback
-
     SafeStream(sys.stderr, keys=True).write("".join(traceback.format_exception(*error)))

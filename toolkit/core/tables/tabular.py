@@ -1,6 +1,7 @@
 """Rows as text for programs, JSON and CSV, and for notebooks; `aligned_table` is what people read."""
 
 import csv
+import html
 import io
 import json
 import math
@@ -21,7 +22,6 @@ def to_json(records: Iterable[Mapping[str, Any]], notes: Sequence[str] = (), **f
 
 def to_html(heads: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
     """A plain table for a notebook; every text escaped, floats with four decimals."""
-    import html
 
     def cells(tag: str, values: Iterable[object]) -> str:
         shown = (f"{value:.4f}" if isinstance(value, float) else str(value) for value in values)

@@ -41,7 +41,9 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by
                 for measure, values in zip(measures, per_group, strict=True)
             ]
     unknown = [line for measure, each in zip(measures, gaps, strict=True) for line in untested_note(measure, each)]
-    notes = [*judgments.notes, *unknown, *_orders(pair), *_absences((first, second), judgments, measures[0])]
+    notes = [*judgments.notes, *unknown, *_orders(pair)]
+    for run, mode in ((first, MODES[0]), (second, MODES[1])):
+        notes += [f"{mode}, {note}" for note in run_notes([run], judgments, [measures[0]], "worst")]
     return Scores(tuple(rows), tuple(notes))
 
 
@@ -77,8 +79,3 @@ def _orders(pair: Sequence[np.ndarray]) -> Iterator[str]:
             "no instance scores differently: a bag of words (BM25) has no order; "
             "of other systems `tandem systems explain` shows what was sent"
         )
-
-
-def _absences(runs: Sequence[Run], judgments: Judgments, measure: str) -> Iterator[str]:
-    for run, mode in zip(runs, MODES, strict=False):
-        yield from (f"{mode}, {note}" for note in run_notes([run], judgments, [measure], "worst"))

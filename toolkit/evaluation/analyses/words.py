@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from toolkit.core.system.yaml_json import read_yaml
+from toolkit.datasets import find, load
 from toolkit.models.lucene.okapi import stem
 from toolkit.registry.loader import FOLDER
 
@@ -50,8 +51,6 @@ def gold_overlap(name: str) -> dict[str, float] | None:
 
     None where the documents of some group are not here, and for a collection of ir_datasets.
     """
-    from toolkit.datasets import find, load
-
     selection = find(name)
     if selection is None:
         return None

@@ -96,7 +96,8 @@ class Orders:
     def ranks(self, mode: str, lines: np.ndarray) -> np.ndarray:
         """(references, lines) int64: the ranks of some of the lines in a mode, from 1, in each reference."""
         lists, step = self.lists, list(self.wishes).index(mode)
-        length, places = lists.lengths[lists.queries[lines]], _starts(lists)[lines] + lists.ranks[lines] - 1
+        starts, queries = np.cumsum(lists.lengths) - lists.lengths, lists.queries[lines]
+        length, places = lists.lengths[queries], starts[queries] + lists.ranks[lines] - 1
         shuffled = _shuffled(tuple(lists.lengths.tolist()), len(self.wishes))[step][:, places].astype(np.int64)
         turned = [(each + length * turn // TURNS) % length + 1 for each in shuffled for turn in range(TURNS)]
         sorted_by = [_by_key(lists, key)[lines] for key in (self.wishes[mode], UNWANTED - self.wishes[mode])]
@@ -141,11 +142,6 @@ def _shuffled(lengths: tuple[int, ...], modes: int) -> np.ndarray:
             # one key sorts by query, then at random
             ranks[mode, permutation, np.argsort(queries + generator.random(len(queries)))] = in_order
     return ranks
-
-
-def _starts(lists: BaseLists) -> np.ndarray:
-    """(n,) int64: how many lines stand before the list of each line."""
-    return (np.cumsum(lists.lengths) - lists.lengths)[lists.queries]
 
 
 def _by_key(lists: BaseLists, key: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from toolkit import registry
+from toolkit import metrics, registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.tables.columns import lookup
@@ -92,8 +92,6 @@ def smallest_effects(given: float | Mapping[str, float] | None, benchmark: str |
     for measure, effect in effects.items():
         if not 0 < effect < float("inf"):
             raise ToolkitError(f"the smallest effect{f' of {measure}' if measure else ''} is {effect}", "a number above 0")
-    from toolkit import metrics
-
     return {str(metrics.parse(measure)) if measure else "": float(effect) for measure, effect in effects.items()}
 
 

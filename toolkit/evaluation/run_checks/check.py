@@ -12,6 +12,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
+from toolkit.datasets import find, load, open_collection, resolve_topics
 from toolkit.evaluation.comparison.notes import near_ids
 from toolkit.evaluation.scores.judgments import from_benchmark
 from toolkit.files.provenance import file_digest, part, read_record, record_path
@@ -96,7 +97,6 @@ def against_benchmark(run: Run, name: str) -> list[Problem]:
 
 def _near_judged(run: Run, name: str) -> list[str]:
     """See `near_ids`, of a registered benchmark or one's own; nothing where a group has no judgments."""
-    from toolkit.datasets import find, load
 
     selection = find(name)
     if selection is None or not all(map(load(selection.benchmark).has_qrels, selection.groups)):
@@ -106,7 +106,6 @@ def _near_judged(run: Run, name: str) -> list[str]:
 
 def _queries(name: str) -> dict[str, list[Topic]]:
     """Group -> its queries, of a benchmark, a part of it, or a collection of ir_datasets."""
-    from toolkit.datasets import find, open_collection, resolve_topics
 
     if find(name) is None:
         open_collection(name)  # a file of topics is no benchmark
@@ -115,7 +114,6 @@ def _queries(name: str) -> dict[str, list[Topic]]:
 
 def _strange_documents(run: Run, name: str, groups: Mapping[str, list[Topic]]) -> tuple[list[str], int]:
     """The documents of the run that are not in the corpus of their query's group, each with its group, of how many."""
-    from toolkit.datasets import find, load, open_collection
 
     selection = find(name)
     collection = load(selection.benchmark) if selection else open_collection(name)

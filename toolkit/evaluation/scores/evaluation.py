@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from toolkit.core.scores import Change, Place, Scores
 from toolkit.core.system.memory import give_back
 from toolkit.core.tables.aligned_table import Table
 from toolkit.core.tables.columns import AT_ONCE, lookup, to_arrow
-from toolkit.datasets import Benchmark
+from toolkit.datasets import Benchmark, PublishedIds
 from toolkit.datasets.recorded_topics import recorded_benchmark
 from toolkit.evaluation.comparison.comparison import Baseline, against, untested
 from toolkit.evaluation.comparison.controls import Records, controls_among, recorded_controls
@@ -36,9 +36,6 @@ from toolkit.files.provenance import Recorded
 from toolkit.metrics.evaluation import MISSING
 from toolkit.metrics.explanation import lay_out
 from toolkit.metrics.providers import is_ours
-
-if TYPE_CHECKING:
-    from toolkit.datasets import PublishedIds
 
 IDS = ("tandem", "published")
 
@@ -215,7 +212,8 @@ def prepare(
     published = judgments.published if ids == "published" else None
     if ids == "published" and not published:
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
-    excerpt = lists is not None and all(map(is_ours, tandem.parse_all(measures or judgments.all_measures)))
+    computed = measures or [*judgments.measures, *(measure for part in judgments.parts for measure in part.measures)]
+    excerpt = lists is not None and all(map(is_ours, tandem.parse_all(computed)))
     keep = excerpts(judgments, lists) if excerpt else (lambda run: run)
     load = load_each if apart else load_runs
     loaded = load(as_sources(runs, named), published.rename if published else None, lambda run: keep(to_depth(run, depth)))

@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from toolkit import registry
+from toolkit import datasets, registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import REVERSED, Modes
 from toolkit.core.notes import MISLEADS, Note
 from toolkit.core.qrels import Qrels, join_qrels
+from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
+from toolkit.core.topics import Topic
+from toolkit.datasets import Benchmark, PublishedIds, Selection
 from toolkit.datasets.own import provenance_file
 from toolkit.datasets.recorded_topics import recorded_topics
 from toolkit.evaluation.scores import subtopics
@@ -21,11 +24,6 @@ from toolkit.evaluation.scores.run_inputs import Source, as_sources, load_qrels,
 from toolkit.files.formats import read_run
 from toolkit.files.provenance import Recorded, part, read_record
 from toolkit.metrics import parse_all
-
-if TYPE_CHECKING:
-    from toolkit.core.runs import Run
-    from toolkit.core.topics import Topic
-    from toolkit.datasets import Benchmark, PublishedIds, Selection
 
 Declared = Mapping[str, str] | Sequence[tuple[str, str]] | None  # modes, each with its role
 
@@ -89,11 +87,6 @@ class Judgments:
         return registry.modes_of(self.parts[0].qrels)
 
     @property
-    def all_measures(self) -> list[str]:
-        """Those that are shown, and those of single groups."""
-        return [*self.measures, *(measure for part in self.parts for measure in part.measures)]
-
-    @property
     def query_ids(self) -> list[str]:
         """Every judged query id, with its mode."""
         return [query_id for part in self.parts for query_id in part.qrels.query_ids]
@@ -138,8 +131,6 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
 
     sources  qrels to take in place of the benchmark's own: groups and kinds of questions are still the benchmark's
     """
-    from toolkit import datasets
-
     selection = datasets.find(name)
     if selection is None:
         if sources:
@@ -159,7 +150,7 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
         benchmark.spec.modes.only(known),
         tuple(part for part in parts if part.qrels.query_ids),
         benchmark.spec.measures or _default_measures(benchmark.spec.modes, join_qrels(part.qrels for part in parts)),
-        datasets.PublishedIds.of(topic for group in selection.groups for topic in topics[group]),
+        PublishedIds.of(topic for group in selection.groups for topic in topics[group]),
         notes if given is None else (*notes, *_given_notes(selection.name, given, topics), *_wording_notes(sources)),
         tuple(mode for mode in benchmark.spec.options.get("shown", ()) if mode in selection.modes),
         together if len(together) > 1 else (),
@@ -173,15 +164,13 @@ def modes_of_ids(benchmark: str | None, declared: Declared = None) -> Modes | No
     """What query ids may carry: the modes declared, name -> role, else those of a benchmark of ours, also where only a part of
     it is named; None for anything else. Raises ToolkitError where a benchmark and modes are named.
     """
-    from toolkit.datasets import find, load
-
     if benchmark and declared:
         hint = "leave --modes out, or name --qrels instead of a benchmark"
         raise ToolkitError(f"the modes of {benchmark} are known", hint)
     if declared:
         return Modes.declared(dict(declared), "--modes")
-    selection = find(benchmark) if benchmark else None
-    return load(selection.benchmark).spec.modes if selection else None
+    selection = datasets.find(benchmark) if benchmark else None
+    return datasets.load(selection.benchmark).spec.modes if selection else None
 
 
 def judged_by(benchmark: str | None, qrels: Any = None, declared: Declared = None) -> Judgments:

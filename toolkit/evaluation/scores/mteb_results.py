@@ -1,13 +1,13 @@
 """Scores of a run in the form of MTEB's `TaskResult`, which MTEB and what reads its results load."""
 
 import json
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import AVERAGE, PAIRED, Score, Scores
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.datasets import find, load
+from toolkit.files.provenance import versions
 
 SPLIT = "test"
 # a group's language in the registry -> as MTEB writes it; where an entry states none its texts are English
@@ -34,7 +34,7 @@ def to_mteb(scores: Scores, benchmark: str | None) -> str:
         if spec
         else "",
         "task_name": selection.name if selection else benchmark or "qrels",
-        "mteb_version": _mteb_version(),
+        "mteb_version": versions(["mteb"]).get("mteb"),
         "scores": {SPLIT: [_subset(group, rows, spec) for group, rows in groups.items()]},
         "evaluation_time": None,
         "kg_co2_emissions": None,
@@ -46,11 +46,3 @@ def _subset(group: str, rows: list[Score], spec: BenchmarkSpec | None) -> dict[s
     named = {row.measure if row.mode in (PAIRED, "") else f"{row.measure} {row.mode}": row.value for row in rows}
     language = next((each.get("language", "en") for each in spec.groups if each["name"] == group), "en") if spec else "en"
     return {"main_score": rows[0].value, **named, "hf_subset": group, "languages": [LANGUAGES.get(language, language)]}
-
-
-def _mteb_version() -> str | None:
-    """That of the package whose form this is, where it is installed."""
-    try:
-        return version("mteb")
-    except PackageNotFoundError:
-        return None

@@ -63,17 +63,15 @@ def paired(first: Mapping[Key, Values], second: Mapping[Key, Values], part: Part
     """The same of values that are there already."""
     columns = {}
     for key in first.keys() & second.keys():
-        if first[key].query_ids == second[key].query_ids:  # as nearly always
-            core_ids, cores = core_queries(tuple(first[key].query_ids), part)
-            values = first[key].values, second[key].values
-            columns[key] = PairedValues(tuple(first[key].query_ids), *values, cores, core_ids)
-            continue
-        place = {query_id: row for row, query_id in enumerate(second[key].query_ids)}
-        rows = [row for row, query_id in enumerate(first[key].query_ids) if query_id in place]
-        shared = tuple(first[key].query_ids[row] for row in rows)
+        a, b = first[key], second[key]
+        shared, values = tuple(a.query_ids), (a.values, b.values)
+        if a.query_ids != b.query_ids:  # as hardly ever
+            place = {query_id: row for row, query_id in enumerate(b.query_ids)}
+            rows = [row for row, query_id in enumerate(a.query_ids) if query_id in place]
+            shared = tuple(a.query_ids[row] for row in rows)
+            values = a.values[rows], b.values[[place[query_id] for query_id in shared]]
         core_ids, cores = core_queries(shared, part)
-        others = [place[query_id] for query_id in shared]
-        columns[key] = PairedValues(shared, first[key].values[rows], second[key].values[others], cores, core_ids)
+        columns[key] = PairedValues(shared, *values, cores, core_ids)
     return {key: columns[key] for key in first if key in columns and columns[key].query_ids}
 
 

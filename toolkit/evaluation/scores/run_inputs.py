@@ -132,13 +132,13 @@ def _read_all(sources: Sequence[Source], rename: Rename | None, keep: Keep) -> l
     return parts
 
 
-def load_qrels(sources: Sequence[Source], rename: Rename | None = None) -> Qrels:
+def load_qrels(sources: Sequence[Source]) -> Qrels:
     """All sources as one; every query id carries its mode."""
     if named := [source.tag for source in sources if source.tag]:
         raise ToolkitError(f"no mode {named[0]!r}", f"the modes are {', '.join(_known(sources[0].modes))}")
     _refuse_twice(sources)
-    parts = [_load(source, as_qrels, rename) for source in sources]
-    _refuse_shared(parts, "judge the same queries", "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
+    parts = [_load(source, as_qrels, None) for source in sources]
+    _refuse_shared(parts)
     return join_qrels(sorted(parts, key=lambda part: min(part.query_ids, default="")))
 
 
@@ -196,12 +196,12 @@ def _refuse_twice(sources: Sequence[Source]) -> None:
         raise ToolkitError(f"{twice[0] or 'a run'} is given twice", "name each file once")
 
 
-def _refuse_shared(parts: Sequence[Run | Qrels], what: str, hint: str) -> None:
+def _refuse_shared(parts: Sequence[Qrels]) -> None:
     seen: dict[str, str] = {}
     for part in parts:
-        shared = [query_id for query_id in part.query_ids if query_id in seen]
-        if shared:
-            raise ToolkitError(f"{seen[shared[0]]} and {part.source} {what}: {three(shared)}", hint)
+        if shared := [query_id for query_id in part.query_ids if query_id in seen]:
+            message = f"{seen[shared[0]]} and {part.source} judge the same queries: {three(shared)}"
+            raise ToolkitError(message, "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
         seen.update(dict.fromkeys(part.query_ids, part.source))
 
 

@@ -65,9 +65,7 @@ def _trec(scores: Scores) -> str:
     lines = []
     for run, rows in groupby(scores.rows, lambda row: row.run):
         lines.append(f"runid\tall\t{run}")
-        lines += [f"{row.measure}\t{_subject(row)}\t{row.value:.4f}" for row in rows]
+        for row in rows:
+            subject = join_mode(row.query_id or row.group, "" if row.mode == PAIRED else row.mode)
+            lines.append(f"{row.measure}\t{subject}\t{row.value:.4f}")
     return "\n".join(lines) + "\n"
-
-
-def _subject(row: Score) -> str:
-    return join_mode(row.query_id or row.group, "" if row.mode == PAIRED else row.mode)

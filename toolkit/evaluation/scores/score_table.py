@@ -26,7 +26,8 @@ def lay_out(scores: Scores) -> Table:
     for row in scores.rows:
         key, place = (row.run, row.group, row.query_id), (row.measure, row.mode)
         change = scores.change(row)
-        values.setdefault(key, {})[place] = score_cell(row, mark=change.mark if change else "")
+        mark = change.mark if change else ""
+        values.setdefault(key, {})[place] = Number(row.value, share=is_share(row.measure), mark=mark)
         if change:
             changes.setdefault(key, {})[place] = change
         if interval := scores.interval(row):
@@ -117,11 +118,6 @@ def is_share(measure: str) -> bool:
     """Whether values of a measure are fractions: neither ranks nor counts."""
     spec = registry.measure(measure)
     return spec.unit == "fraction" and spec.name not in COUNTS
-
-
-def score_cell(row: Score, mark: str = "") -> Number:
-    """The value of a row, as a cell."""
-    return Number(row.value, share=is_share(row.measure), mark=mark)
 
 
 def number(value: float) -> str:

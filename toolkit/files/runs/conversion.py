@@ -70,16 +70,14 @@ def _columns(value: Any, noun: str, names: tuple[str, ...], hint: str) -> Mappin
         return {str(name): value[name] for name in value.columns}
     if _is_ranx(value, noun):
         value = value.to_dict()
+    rows: list[tuple | None] = [None]
     if isinstance(value, Mapping):
-        if not all(isinstance(docs, Mapping) for docs in value.values()):
-            raise _unknown(value, noun, hint)
-        rows = [(query_id, doc_id, number) for query_id, docs in value.items() for doc_id, number in docs.items()]
+        if all(isinstance(docs, Mapping) for docs in value.values()):
+            rows = [(query_id, doc_id, number) for query_id, docs in value.items() for doc_id, number in docs.items()]
     elif isinstance(value, Iterable):
         rows = [_row(row, names) if _is_row(row) else None for row in value]
-        if None in rows:
-            raise _unknown(value, noun, hint)
-    else:
-        raise _unknown(value, noun, hint)
+    if None in rows:
+        raise ToolkitError(f"no {noun}: {type(value).__name__}", hint)
     widths = {len(row) for row in rows} or {3}
     if len(widths) > 1:
         raise ToolkitError(f"{noun} with rows of {' and of '.join(map(str, sorted(widths)))} columns", hint)
@@ -101,10 +99,6 @@ def _row(row: Any, names: tuple[str, ...]) -> tuple:
     if hasattr(row, "query_id"):
         return tuple(getattr(row, name) for name in names if hasattr(row, name))
     return tuple(row)
-
-
-def _unknown(value: Any, noun: str, hint: str) -> ToolkitError:
-    return ToolkitError(f"no {noun}: {type(value).__name__}", hint)
 
 
 def read_qrels(path: str | Path) -> Qrels:

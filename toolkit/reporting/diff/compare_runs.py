@@ -178,10 +178,13 @@ def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
 
 
 def _moved(comparison: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[Table]:
-    measure = str(tandem.parse(by)) if by else None
-    if measure and all(change.measure != measure for change in comparison.changes):
+    """The `top` queries whose value of a measure differs most, as a table; by the first measure where none is named."""
+    measures = [change.measure for change in comparison.changes]
+    measure = str(tandem.parse(by)) if by else next(iter(measures), "")
+    if by and measure not in measures:
         raise ToolkitError(f"{measure} was not compared", "name it with -m too")
-    rows = most_moved(comparison, top, measure)
+    moved = [row for row in comparison.moved if row.measure == measure]
+    rows = sorted(moved, key=lambda row: (-abs(row.b - row.a), row.group, row.query_id, row.mode))[:top]
     return [moved_table(rows, a, b, judgments)] if rows else []
 
 
@@ -241,13 +244,6 @@ class Place(NamedTuple):
     label: int | None
     a: int | None
     b: int | None
-
-
-def most_moved(comparison: Comparison, top: int, measure: str | None = None) -> list[Moved]:
-    """The `top` queries whose value of a measure differs most; the first measure of the comparison where none is named."""
-    measure = measure or (comparison.changes[0].measure if comparison.changes else "")
-    rows = [row for row in comparison.moved if row.measure == measure]
-    return sorted(rows, key=lambda row: (-abs(row.b - row.a), row.group, row.query_id, row.mode))[:top]
 
 
 def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:

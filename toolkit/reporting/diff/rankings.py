@@ -40,7 +40,7 @@ def likeness(a: Run, b: Run) -> list[Likeness]:
     rows = []
     for query_id, ranks, tau in zip(common, shared, taus, strict=True):
         lengths = len(ranked_a[query_id]), len(ranked_b[query_id])
-        rows.append(Likeness(query_id, len(ranks[0]) / max(lengths), tau, _rbo(*ranks, *sorted(lengths), PERSISTENCE)))
+        rows.append(Likeness(query_id, len(ranks[0]) / max(lengths), tau, _rbo(*ranks, *sorted(lengths))))
     return rows
 
 
@@ -121,15 +121,11 @@ def _discordant(orders: Sequence[np.ndarray]) -> list[int]:
     return counts.tolist()
 
 
-def rbo(first: Sequence, second: Sequence, p: float = PERSISTENCE) -> float:
-    """RBO_ext of two rankings, best first, of any lengths (Webber et al. 2010, eq. 32)."""
-    place = {doc: rank for rank, doc in enumerate(first)}
-    shared = np.array([(place[doc], rank) for rank, doc in enumerate(second) if doc in place], np.int64).reshape(-1, 2)
-    return _rbo(shared[:, 0], shared[:, 1], *sorted((len(first), len(second))), p)
-
-
-def _rbo(ranks_a: np.ndarray, ranks_b: np.ndarray, short: int, long: int, p: float) -> float:
-    """The same from the ranks (from 0) of the documents in common and the lengths of both rankings."""
+def _rbo(ranks_a: np.ndarray, ranks_b: np.ndarray, short: int, long: int) -> float:
+    """RBO_ext of two rankings, from the ranks (from 0) of the documents in common and the lengths of both (Webber et al. 2010,
+    eq. 32).
+    """
+    p = PERSISTENCE
     if not short:
         return float(not long)
     depths, weights = _depths(long, p)

@@ -17,10 +17,7 @@ from toolkit.reporting.figures.theme import NAMES_ONCE, axis_name, focused, lead
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts
 
 ACROSS = 3  # panels side by side
-ORIGINAL, WORST = (
-    ("nDCG@10", ""),
-    ("Robustness@10", ""),
-)  # the worst of a core query's instances is what Robustness is the mean of
+ORIGINAL, WORST = ("nDCG@10", ""), ("Robustness@10", "")  # Robustness is the mean of the worst of each core query's instances
 KINDS = ("original", "worst paraphrase")
 
 

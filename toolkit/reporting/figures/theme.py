@@ -179,14 +179,10 @@ def focused(whole: float = 1.0) -> Any:
 def labels(names: Iterable[str]) -> dict[str, str]:
     """Name -> what is written for it: one line that XML can hold; long ones without their middle, if they still differ."""
     whole = {name: "".join(sign if sign.isprintable() else "\ufffd" for sign in name) for name in names}
-    short = {name: text if len(text) <= WIDEST else _without_middle(text) for name, text in whole.items()}
+    end = (WIDEST - 1) // 2
+    short = {name: text if len(text) <= WIDEST else f"{text[:end]}\u2026{text[-end:]}" for name, text in whole.items()}
     times = Counter(short.values())
     return {name: text if times[text] == 1 else whole[name] for name, text in short.items()}
-
-
-def _without_middle(text: str) -> str:
-    kept = (WIDEST - 1) // 2
-    return f"{text[:kept]}\u2026{text[-kept:]}"
 
 
 def axis_name(measure: str, mode: str = PAIRED) -> str:

@@ -72,13 +72,15 @@ def headline(model: ReportModel) -> Headline:
     if not first:
         return Headline(f"No run has a value of {name}.", (), tuple(_distrust(model)))
     beside_blind = followed(model) if mode == PAIRED else []
+    best = next(facts for facts in model.runs if facts.name == first[0])
     statements = [
         *([_ignoring(name, beside_blind)] if beside_blind else []),
-        *([chance] if (chance := _chance(model, first[0])) else []),
-        *([relevance] if (relevance := _relevance(model, first[0])) else []),
+        *([chance] if (chance := _chance(model, best)) else []),
+        *([relevance] if (relevance := _relevance(model, best)) else []),
         *([alike] if (alike := _told_apart(model, name)) else []),
     ]
-    return Headline(_lead(model, name, first, beside_blind), tuple(statements), tuple(_distrust(model)))
+    lead = _lead(model, name, first, number(best.value(measure, mode, model.overall)), beside_blind)
+    return Headline(lead, tuple(statements), tuple(_distrust(model)))
 
 
 def followed(model: ReportModel) -> list[Followed]:
@@ -105,9 +107,7 @@ def followed(model: ReportModel) -> list[Followed]:
     return sorted(rows, key=lambda row: -row.value)
 
 
-def _lead(model: ReportModel, name: str, first: Sequence[str], beside_blind: Sequence[Followed]) -> str:
-    measure, mode = leading(model)
-    value = number(model_value(model, first[0], measure, mode))
+def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, beside_blind: Sequence[Followed]) -> str:
     rows = {row.name: row for row in beside_blind}
     if len(model.runs) == 1:
         (run,) = first
@@ -172,16 +172,15 @@ def _ignoring(name: str, rows: Sequence[Followed]) -> Statement:
     return Statement("Beside ignoring instructions", text)
 
 
-def _chance(model: ReportModel, name: str) -> Statement | None:
+def _chance(model: ReportModel, facts: RunFacts) -> Statement | None:
     """The leading run beside random orders of its lists, and which runs stand above theirs by each measure over modes."""
-    facts = next(each for each in model.runs if each.name == name)
     measure, mode = leading(model)
     bounds = _band(facts, measure, mode, model.overall)
     if mode != PAIRED or bounds is None:
         return None
     value = facts.value(measure, mode, model.overall)
     place = "above" if value > bounds[1] else "below" if value < bounds[0] else "inside"
-    text = f"{name} is {place} the range of random orders of its lists ({number(bounds[0])} to {number(bounds[1])})."
+    text = f"{facts.name} is {place} the range of random orders of its lists ({number(bounds[0])} to {number(bounds[1])})."
     others = []
     for other in ("WISE", "pMRR", "SICR"):
         columns = [column for column in model.columns(model.overall) if registry.measure(column[0]).name == other]
@@ -199,14 +198,13 @@ def _band(facts: RunFacts, measure: str, mode: str, group: str) -> tuple[float, 
     return None if low is None or high is None else (low, high)
 
 
-def _relevance(model: ReportModel, name: str) -> Statement | None:
+def _relevance(model: ReportModel, facts: RunFacts) -> Statement | None:
     """From base to instructed: the first measure of one mode of the leading run, and who has most when instructed."""
     base, instructed = (next(iter(model.judgments.modes.of(role)), "") for role in (BASE, INSTRUCTED))
     columns = model.columns(model.overall)
     measure = next((measure for measure, mode in columns if mode == base), "")
     if not base or not {(measure, base), (measure, instructed)} <= set(columns):
         return None
-    facts = next(each for each in model.runs if each.name == name)
     change = _from_base(model, facts, measure, base, instructed)
     if change is None:
         return None
@@ -214,17 +212,15 @@ def _relevance(model: ReportModel, name: str) -> Statement | None:
     verb = ("rises" if change.difference > 0 else "falls") if apart else "goes"
     interval = f"95\u00a0% interval {signed(change.low)} to {signed(change.high)}"
     shown = _tested(change, change.p) if change.untested else interval if apart else f"{interval}, no change shown"
-    text = (
-        f"{shown_measure(measure)} of {name} {verb} from {number(change.a)} ({base}) to {number(change.b)} ({instructed}): "
-        f"{signed(change.difference)}, {shown}."
-    )
+    ends = f"from {number(change.a)} ({base}) to {number(change.b)} ({instructed})"
+    text = f"{shown_measure(measure)} of {facts.name} {verb} {ends}: {signed(change.difference)}, {shown}."
     ignoring = facts.reference(BLIND, Key(model.overall, measure, instructed))
     if ignoring is not None:
         text += f" With instructions ignored it is {number(ignoring)} ({instructed})."
     values = {each.name: each.value(measure, instructed, model.overall) for each in model.runs}
     most = max((value for value in values.values() if value is not None), default=math.nan)
     top = [each for each, value in values.items() if value == most]
-    if len(model.runs) > 1 and name not in top:
+    if len(model.runs) > 1 and facts.name not in top:
         text += f" Highest with instructions: {_names(top)} ({number(most)})."
     return Statement("In relevance", text)
 
@@ -310,11 +306,6 @@ def _missing_gold(model: ReportModel) -> str:
             worst[facts.name] = max(lacking)
     rows = sorted(worst.items(), key=lambda row: -row[1][0] / row[1][1])
     return _names([f"{count} of {total} of {name} ({mode})" for name, (count, total, mode) in rows])
-
-
-def model_value(model: ReportModel, name: str, measure: str, mode: str) -> float:
-    """A run's overall number."""
-    return next(facts.value(measure, mode, model.overall) for facts in model.runs if facts.name == name)
 
 
 def _names(names: Sequence[str]) -> str:

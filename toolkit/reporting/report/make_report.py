@@ -4,7 +4,7 @@ import csv
 import html
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolkit.core.documents import Doc
@@ -94,14 +94,9 @@ def report(
 
 def _styled(section: Section, style: TableStyle) -> Section:
     """With every table of it in this style."""
-    values = {each.name: getattr(section, each.name) for each in fields(section)}
-    one = {name: styled(value, style) for name, value in values.items() if isinstance(value, Table)}
-    several = {
-        name: tuple(styled(table, style) for table in value)
-        for name, value in values.items()
-        if isinstance(value, tuple) and all(isinstance(table, Table) for table in value)
-    }
-    return replace(section, **one, **several)
+    one = {name: styled(getattr(section, name), style) for name in ("main", "measures")}
+    several = ((name, getattr(section, name)) for name in ("groups", "more", "references"))
+    return replace(section, **one, **{name: tuple(styled(table, style) for table in tables) for name, tables in several})
 
 
 def to_text(made: Report, format: str, *, tables: Sequence[str] = (), transpose: bool = False, width: str | None = None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from toolkit import registry
+from toolkit import metrics, registry
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
 from toolkit.core.scores import shown_measure
 from toolkit.metrics.evaluation import PAIRED
@@ -23,11 +23,7 @@ ROLES = {
     INSTRUCTED: "with its instruction (instructed)",
     REVERSED: "with the instruction reversed",
 }
-HEADINGS = {
-    "ranks": "measure",
-    "references": "run",
-    "published": "run",
-}  # what the blocks of a table are; else kinds of systems
+HEADINGS = {"ranks": "measure", "references": "run", "published": "run"}  # what a table's blocks are; else kinds of systems
 INK = {"#000000": "currentColor"}  # black in figures is the page's colour of text
 DIRECTIONS = {"higher": "Higher is better.", "lower": "Lower is better.", "": ""}
 
@@ -74,9 +70,7 @@ def _text(measure: str, mode: str, model: ReportModel) -> str:
 
 def _of_ir_measures(measure: str) -> str:
     """The first paragraph of what ir_measures says of its own."""
-    from toolkit.metrics import parse
-
-    return " ".join((inspect.getdoc(type(parse(measure))) or "").split("\n\n")[0].split())
+    return " ".join((inspect.getdoc(type(metrics.parse(measure))) or "").split("\n\n")[0].split())
 
 
 def page_table(

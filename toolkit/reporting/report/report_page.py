@@ -11,12 +11,11 @@ from toolkit import __version__
 from toolkit.core.system.lazy_names import yaml
 from toolkit.files.provenance import part
 from toolkit.reporting import pages
-from toolkit.reporting.figures import Plot
 from toolkit.reporting.figures.drawing import applying, caption, file_stem, to_spec
 from toolkit.reporting.figures.theme import run_labels
 from toolkit.reporting.report.differences import differences
 from toolkit.reporting.report.headline import headline
-from toolkit.reporting.report.model import ReportModel, RunFacts
+from toolkit.reporting.report.model import RunFacts
 from toolkit.reporting.report.page_tables import abouts, modes_line, page_table
 from toolkit.reporting.tables.report_tables import warning
 from toolkit.reporting.tables.sections import Section
@@ -65,7 +64,15 @@ def _part(number: int, section: Section) -> dict[str, Any]:
     model, id = section.model, f"b{number}"
     figures: dict[str, list[dict[str, Any]]] = {place: [] for place in PLACES}
     for plot in applying(model):
-        figures[plot.place].append(_figure(plot, model, f"{id}-"))
+        figures[plot.place].append(
+            {
+                "title": plot.title,
+                "caption": caption(plot, model),
+                "name": f"{id}-{plot.name}",
+                "file": file_stem(plot, model),
+                "spec": pages.gzipped(to_spec(plot, model)),
+            }
+        )
     about = abouts(model, id)
     scores = functools.partial(page_table, model=model, about=about)
     more = [page_table(table, f"{id}-{table.kind}-table", model, about) for table in section.more]
@@ -107,16 +114,6 @@ def _contents(part: dict[str, Any]) -> list[tuple[str, str]]:
         ("notes", "Notes and runs", True),
     ]
     return [(place, words) for place, words, there in known if there]
-
-
-def _figure(plot: Plot, model: ReportModel, prefix: str) -> dict[str, Any]:
-    return {
-        "title": plot.title,
-        "caption": caption(plot, model),
-        "name": f"{prefix}{plot.name}",
-        "file": file_stem(plot, model),
-        "spec": pages.gzipped(to_spec(plot, model)),
-    }
 
 
 def _run(facts: RunFacts) -> dict[str, Any]:

@@ -266,31 +266,20 @@ def marks(model: ReportModel, runs: Sequence[RunFacts], column: Column) -> dict[
     return dict.fromkeys(alike, ALIKE) | marked
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """From one version to the next.
-
-    settings  (where in the record, before, after); empty text for what is not there
-    same      whether all rankings and scores are the same; then there are no changes, which are those of the overall group
-    """
-
-    before: Entry
-    after: Entry
-    settings: tuple[tuple[str, str, str], ...]
-    same: bool
-    changes: tuple[Change, ...]
-
-
 def steps(versions: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Each `step`, the last one first, with the `rows` of its changes."""
+    """From one version to the next, the last step first: `before` and `after`, and whether all rankings and scores are the
+    `same`; the `settings` that differ (see `differing`), and the `rows` of the changes in the overall group, none where all is
+    the same.
+    """
     found = []
     for a, b in itertools.pairwise(versions):
         model, same = a.model, identical(a.facts.run, b.facts.run)
         of_all = [] if same else compared(model, a.facts, b.facts)
         changes = {Key(change.group, change.measure, change.mode): change for change in of_all}
         shown = [changes[key] for column in model.columns(model.overall) if (key := Key(model.overall, *column)) in changes]
-        step = Step(a, b, tuple(differing(a.facts.records, b.facts.records)), same, tuple(shown))
-        found.append({"step": step, "rows": [(_head(change.measure, change.mode), change) for change in shown]})
+        rows = [(_head(change.measure, change.mode), change) for change in shown]
+        settings = list(differing(a.facts.records, b.facts.records))
+        found.append({"before": a, "after": b, "same": same, "settings": settings, "rows": rows})
     return found[::-1]
 
 

@@ -82,7 +82,23 @@ class Part:
     @property
     def tabular(self) -> str:
         """What is so wide, without the environment around it."""
-        return _tabular(self)
+        table = self.table
+        columns = _columns(table)
+        size = self.font[0]
+        heads = [_head(head, cells, width, size) for head, cells, width in zip(table.heads, columns, self.widths, strict=True)]
+        above, rules, place = [], [], 1
+        for text, count in table.spans:
+            above.append(f"\\multicolumn{{{count}}}{{c}}{{{latex(text)}}}" if text else " & ".join([""] * count))
+            rules += [f"\\cmidrule(lr){{{place}-{place + count - 1}}}"] if text else []
+            place += count
+        blocks = []
+        for block in table.blocks:
+            heading = [[_heading(block.label, self)]] if block.heading else []
+            rows = ([_cell(*each, size) for each in zip(row, table.heads, self.widths, strict=True)] for row in block.rows)
+            blocks.append([*heading, *rows])
+        alignment = "".join("r" if head.number else "l" for head in table.heads)
+        lines = [*([above] if above else []), heads]
+        return latex_tabular(f"@{{}}{alignment}@{{}}", lines, blocks, " ".join(rules)).rstrip("\n")
 
 
 def layout(table: Table, width: str | None = None) -> list[Part]:
@@ -90,7 +106,9 @@ def layout(table: Table, width: str | None = None) -> list[Part]:
     limits = {"column": [COLUMN], "page": [PAGE], None: [COLUMN, PAGE]}[width]
     by_kind = grouped(table)
     tries = [(table, True), (by_kind, True), (by_kind, False)]
-    tries += [(transposed(table), False)] if _is_of_numbers(by_kind) else []
+    kinds = [head.number for head in by_kind.heads]
+    # words on the left alone, which transposing makes heads of
+    tries += [(transposed(table), False)] if kinds == sorted(kinds) else []
     for (candidate, whole), limit in itertools.product(tries, limits):
         fitted = _fitted(_printed(candidate), limit, whole=whole)
         if fitted and len(by_rows := list(_by_rows(fitted))) == 1:
@@ -108,12 +126,6 @@ def _printed(table: Table) -> Table:
             text = head.label if alone and table.spans else head.short
             heads.append(Head("" if alone else head.above, text + head.arrow, head.number))
     return replace(table, heads=tuple(heads))
-
-
-def _is_of_numbers(table: Table) -> bool:
-    """Whether there are words only on the left, which transposing makes heads of."""
-    kinds = [head.number for head in table.heads]
-    return kinds == sorted(kinds)
 
 
 def _fitted(table: Table, limit: float, *, whole: bool = False) -> Part | None:
@@ -264,25 +276,6 @@ def _environment(part: Part) -> str:
 
 def _explained(table: Table) -> list[str]:
     return [f"{SAID[mark]}: {_sentence(meaning)}." for mark, meaning in table.used_marks.items()]
-
-
-def _tabular(part: Part) -> str:
-    table = part.table
-    columns = _columns(table)
-    size = part.font[0]
-    heads = [_head(head, cells, width, size) for head, cells, width in zip(table.heads, columns, part.widths, strict=True)]
-    above, rules, place = [], [], 1
-    for text, count in table.spans:
-        above.append(f"\\multicolumn{{{count}}}{{c}}{{{latex(text)}}}" if text else " & ".join([""] * count))
-        rules += [f"\\cmidrule(lr){{{place}-{place + count - 1}}}"] if text else []
-        place += count
-    blocks = []
-    for block in table.blocks:
-        heading = [[_heading(block.label, part)]] if block.heading else []
-        rows = ([_cell(*each, size) for each in zip(row, table.heads, part.widths, strict=True)] for row in block.rows)
-        blocks.append([*heading, *rows])
-    alignment = "".join("r" if head.number else "l" for head in table.heads)
-    return latex_tabular(f"@{{}}{alignment}@{{}}", [*([above] if above else []), heads], blocks, " ".join(rules)).rstrip("\n")
 
 
 def _heading(text: str, part: Part) -> str:

@@ -13,7 +13,6 @@ from toolkit import registry
 from toolkit.core.scores import SIGNIFICANT
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.core_queries import core_queries
-from toolkit.evaluation.scores.judgments import Part
 from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
 from toolkit.reporting.figures.columns import argued, best_runs, shown_column
 from toolkit.reporting.figures.theme import (
@@ -152,28 +151,24 @@ def has_cores(model: ReportModel) -> bool:
 def cores(model: ReportModel) -> Iterator[Core]:
     """The core queries of all groups, each with the values of all runs by the leading number."""
     for part in model.judgments.parts:
-        yield from _cores(model, part)
-
-
-def _cores(model: ReportModel, part: Part) -> Iterator[Core]:
-    query_ids, values = query_values(model.runs, Key(part.group, *leading(model)))
-    core_ids, of_query = core_queries(query_ids, part)
-    # what is over core queries has their ids; a page knows their queries
-    queries_of: dict[str, str] = {}
-    for query_id, core in (part.cores or {}).items():
-        queries_of.setdefault(core, query_id)
-    for code, core in enumerate(core_ids):
-        own = values[of_query == code]
-        known = ~np.isnan(own)
-        spread = [row[here].max() - row[here].min() if here.any() else -1 for row, here in zip(own, known, strict=True)]
-        query = [query_ids[row] for row in np.flatnonzero(of_query == code)][int(np.argmax(spread))]
-        query = queries_of.get(core, query) if query == core else query
-        means = {
-            facts.name: float(own[here, run].mean())
-            for run, (facts, here) in enumerate(zip(model.runs, known.T, strict=True))
-            if here.any()
-        }
-        yield Core(part.group, core, query, means)
+        query_ids, values = query_values(model.runs, Key(part.group, *leading(model)))
+        core_ids, of_query = core_queries(query_ids, part)
+        # what is over core queries has their ids; a page knows their queries
+        queries_of: dict[str, str] = {}
+        for query_id, core in (part.cores or {}).items():
+            queries_of.setdefault(core, query_id)
+        for code, core in enumerate(core_ids):
+            own = values[of_query == code]
+            known = ~np.isnan(own)
+            spread = [row[here].max() - row[here].min() if here.any() else -1 for row, here in zip(own, known, strict=True)]
+            query = [query_ids[row] for row in np.flatnonzero(of_query == code)][int(np.argmax(spread))]
+            query = queries_of.get(core, query) if query == core else query
+            means = {
+                facts.name: float(own[here, run].mean())
+                for run, (facts, here) in enumerate(zip(model.runs, known.T, strict=True))
+                if here.any()
+            }
+            yield Core(part.group, core, query, means)
 
 
 def drawn_by_core(model: ReportModel) -> Drawn:

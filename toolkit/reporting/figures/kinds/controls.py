@@ -30,17 +30,12 @@ def columns(model: ReportModel) -> list[Column]:
     return [*modes, following(model)]
 
 
-def placebo_run(model: ReportModel, facts: RunFacts) -> RunFacts | None:
-    """The placebo run that was made as this one is; None where there is none among the runs."""
-    names = [name for name, beside in model.controls.items() if beside == (PLACEBO, facts.name)]
-    return next((other for other in model.runs if other.name in names), None)
-
-
 def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> tuple | None:
     """What a number of a run in a group is read against: the value of its placebo run and its interval, or of its blind
     reference, behind which of the two it is; None where nothing is known.
     """
-    if other := placebo_run(model, facts):
+    placebos = (each for each in model.runs if model.controls.get(each.name) == (PLACEBO, facts.name))
+    if other := next(placebos, None):
         value = other.value(*column, group)
         selected = [key for key in keys(model, group, column) if key in other.values]
         if value is not None and selected:

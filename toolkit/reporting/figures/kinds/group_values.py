@@ -214,13 +214,11 @@ def _web(circle: Circle) -> list[alt.Chart]:
     shown = labels(circle.turns)
     for group, turn in circle.turns.items():
         end = {"_name": shown[group], **circle.place(circle.rings[-1] + 0.1 * circle.radius, turn)}
-        words = chart_of([end]).mark_text(align=_side(math.sin(turn)), baseline="middle", limit=90)
+        right = math.sin(turn)
+        align = "center" if abs(right) < 0.1 else "left" if right > 0 else "right"
+        words = chart_of([end]).mark_text(align=align, baseline="middle", limit=90)
         web.append(words.encode(across, up, text="_name:N"))
     return web
-
-
-def _side(across: float) -> str:
-    return "center" if abs(across) < 0.1 else "left" if across > 0 else "right"
 
 
 RADAR = plot("radar", has_radar, draw_radar, drawn_radar)

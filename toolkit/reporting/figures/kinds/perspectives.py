@@ -186,10 +186,4 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
 
 
 STANCES = plot("stance", has_sides, draw_stance, drawn_stance, cutoff=CUTOFF)
-LEANS = plot(
-    "lean",
-    lambda model: has_sides(model) and any(facts.by_stance for facts in model.runs),
-    draw_lean,
-    drawn_lean,
-    cutoff=CUTOFF,
-)
+LEANS = plot("lean", has_forms, draw_lean, drawn_lean, cutoff=CUTOFF)

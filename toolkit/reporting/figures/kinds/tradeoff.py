@@ -63,7 +63,6 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A point a run with its name, on the interval that random orders of its own lists score."""
-
     called = run_labels(model)
     labelled = {facts.name for facts in best_runs(model, following(model), LABELLED)}
     found = sorted(_values(model), key=lambda row: (row[0] not in labelled, -row[1]))
@@ -170,7 +169,6 @@ def _layers(
 
 def _labels(rows: list[dict]) -> Iterator[alt.Chart]:
     """The labels of each layout, one chart an alignment; there where the figure is as wide as the layout is for."""
-
     for layout, fits in (("wide", f"width >= {NARROW}"), ("narrow", f"width < {NARROW}")):
         for align in sorted({row[f"_{layout}"] for row in rows}):
             chart = chart_of(rows).transform_filter(f"datum._{layout} == '{align}' && {fits}")
