@@ -170,9 +170,7 @@ def implementation(encoder: Encoder | None, libraries: Mapping[str, str] | None 
     return {"command": command_line(), "tandem-ir": __version__, **(libraries or versions(LIBRARIES)), **server}
 
 
-def encode_in_steps(
-    encoder: Encoder, inputs: Sequence[Input], side: str, advance: Callable[[int], None] = lambda done: None
-) -> np.ndarray:
+def encode_in_steps(encoder: Encoder, inputs: Sequence[Input], side: str, advance: Callable[[int], None]) -> np.ndarray:
     """(n, d) float32, some thousand inputs at a time."""
     parts = []
     for start in range(0, len(inputs), AT_ONCE):
