@@ -92,10 +92,6 @@ class _Known(NamedTuple):
     def steps(self) -> Sequence[Mapping[str, Any]]:
         return self.facts.get("steps", ())
 
-    def items_by(self, *who: str) -> int:
-        """How many items somebody of these had a part in."""
-        return sum(any(one.by in who for one in each) for each in (self.made or {}).values())
-
 
 def _section(table: Table, without: str) -> list[str]:
     """A table in Markdown, with its notes; the sentence where it has no rows."""
@@ -177,7 +173,7 @@ def _reviewers(known: _Known) -> list[str]:
         for row in known.facts.get("agreement", ())
     ]
     columns = (*labels(*texts), Column("items"), *map(Column, numbers))
-    people = known.items_by("person")
+    people = sum(any(one.by == "person" for one in each) for each in (known.made or {}).values())
     part = f"People had a part in {people:,} items; how far they agree is not known."
     table = Table(columns, rows, ["low, high: 95 % intervals."])
     return _section(table, part if people else "No person reviewed an item.")

@@ -96,7 +96,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def read_each(
-    paths: Iterable[Path], spec: type[Spec], taken: Mapping[str, Spec | None] = MappingProxyType({})
+    paths: Iterable[Path], spec: type[Spec], taken: Mapping[str, Spec | None]
 ) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
     """The entries of those of the files that can be read, and the others; arguments as of `read_entries`."""
     known: dict[str, Spec] = {}

@@ -170,9 +170,7 @@ def implementation(encoder: Encoder | None, libraries: Mapping[str, str] | None 
     return {"command": command_line(), "tandem-ir": __version__, **(libraries or versions(LIBRARIES)), **server}
 
 
-def encode_in_steps(
-    encoder: Encoder, inputs: Sequence[Input], side: str, advance: Callable[[int], None] = lambda done: None
-) -> np.ndarray:
+def encode_in_steps(encoder: Encoder, inputs: Sequence[Input], side: str, advance: Callable[[int], None]) -> np.ndarray:
     """(n, d) float32, some thousand inputs at a time."""
     parts = []
     for start in range(0, len(inputs), AT_ONCE):
@@ -274,32 +272,22 @@ def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
     Of an adapter, and of a checkpoint that is no folder of this machine, only the published size is known.
     """
     from toolkit.models.checkpoints.checkpoint_files import count_parameters
+    from toolkit.models.checkpoints.local_checkpoints import PACKAGE, locate
     from toolkit.models.computing import BYTES
 
     if spec.is_python:
         return [f"vectors: {count:,} times the dimension of {spec.checkpoint} times {FLOAT32} bytes"]
-    if spec.base or not _is_here(spec):
+    is_here = spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()
+    if spec.base or not is_here:
         size = f", {spec.size} parameters" if spec.size else ""
         return [f"checkpoint {spec.checkpoint}{size}", f"vectors: {count:,} times the model's dimension times {FLOAT32} bytes"]
-    folder = _folder(spec)
+    folder = locate(spec, side="passage", trust_remote_code=True)  # no code is run: only sizes are read
     weights = shown(count_parameters(folder) * BYTES[precision])
     lines = [f"checkpoint {spec.checkpoint}: {weights} of memory for the weights in {precision}"]
     dimension = vector_size(folder)
     if dimension is None:
         return lines
     return [*lines, f"vectors: {count:,} x {dimension} float32, {shown(count * dimension * FLOAT32)} on disk"]
-
-
-def _is_here(spec: SystemSpec) -> bool:
-    from toolkit.models.checkpoints.local_checkpoints import PACKAGE
-
-    return spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()
-
-
-def _folder(spec: SystemSpec) -> Path:
-    from toolkit.models.checkpoints.local_checkpoints import locate
-
-    return locate(spec, side="passage", trust_remote_code=True)  # no code is run: only sizes are read
 
 
 def asked_of(encoder: ServedEncoder, parts: Iterable[Sequence[Input]], side: str) -> str:

@@ -138,7 +138,7 @@ def read_form(path: Path) -> Form:
     if not isinstance(rows, list) or not rows:
         raise ToolkitError(f"{path} asks no questions", HINT)
     questions = tuple(to_spec(Question, each, f"{path}, question {number}") for number, each in enumerate(rows, 1))
-    if problems := [*_problems_of_fields(form.fields), *_problems_of_questions(questions)]:
+    if problems := list(_problems_of_form(form.fields, questions)):
         raise ToolkitError(f"{path}: no form", HINT, problems=problems)
     return Form(path.stem, form.title, form.introduction, form.fields, questions, form.source)
 
@@ -154,13 +154,10 @@ class _FormFile:
     source: str = ""
 
 
-def _problems_of_fields(fields: Sequence[ShownField]) -> Iterator[str]:
+def _problems_of_form(fields: Sequence[ShownField], questions: Sequence[Question]) -> Iterator[str]:
     if not fields:
         yield "nothing of an item is shown: fields is a list of {name, label}"
     yield from _twice("field", [field["name"] for field in fields])
-
-
-def _problems_of_questions(questions: Sequence[Question]) -> Iterator[str]:
     yield from _twice("question", [question.id for question in questions])
     for question in questions:
         yield from (f"question {question.id!r}: {problem}" for problem in _problems_of(question))

@@ -117,7 +117,8 @@ def disagreements_table(review: Review) -> Table:
     """The questions on which reviewers of an item did not agree: their votes, what was decided, and what they wrote."""
     rows = []
     for item, decision in review.decisions.items():
-        comments = _comments(review, item)
+        written = (each for each in review.answers[item] if each.comment.strip())
+        comments = "; ".join(f"{each.reviewer}: {' '.join(each.comment.split())}" for each in written)
         for name in (*decision.tied, *decision.disputed):
             votes, decided = _votes(decision.votes[name]), decision.choices.get(name, "")
             rows.append([item, name, votes, _state(decision, name), decided, comments])
@@ -136,13 +137,6 @@ def _state(decision: Decision, question: str) -> str:
     if question in decision.tied:
         return "to settle"
     return "settled" if decision.settled else "majority"
-
-
-def _comments(review: Review, item: str) -> str:
-    """In one line, with the names of those who wrote them."""
-    return "; ".join(
-        f"{each.reviewer}: {' '.join(each.comment.split())}" for each in review.answers[item] if each.comment.strip()
-    )
 
 
 def agreement(review: Review) -> Iterator[Agreement]:

@@ -58,22 +58,13 @@ def query_first(topic: Topic) -> Topic:
     return complete(topic, f"{topic.query}{SEPARATOR}{topic.instruction}")
 
 
-def query_first_released(topic: Topic) -> Topic:
-    """The same as the authors' released file has it, with a bracket too many at either end."""
-    return complete(topic, f"] {topic.query}{SEPARATOR}{topic.instruction} [")
-
-
-def instruction_only(topic: Topic) -> Topic:
-    """The instruction alone."""
-    return complete(topic, topic.instruction)
-
-
 # the groups that have the queries of `all`, one by one, and what becomes of each
 FORMS: dict[str, Callable[[Topic], Topic]] = {
     "all": lambda topic: topic,
-    "instruction-only": instruction_only,
+    "instruction-only": lambda topic: complete(topic, topic.instruction),
     "query-first": query_first,
-    "query-first-released": query_first_released,
+    # as the authors' released file has it, with a bracket too many at either end
+    "query-first-released": lambda topic: complete(topic, f"] {topic.query}{SEPARATOR}{topic.instruction} ["),
 }
 GROUPS = tuple(dict.fromkeys((*FORMS, *AUTHORS_FILES)))
 
@@ -150,10 +141,8 @@ def _instructed(folder: Path, problems: list[str]) -> list[Topic]:
         if apart is None:
             instruction, query = _split(record, problems)
         elif query_id in apart:
-            instruction, query = (
-                row_values.text(apart[query_id], "instruction").strip(),
-                row_values.text(record, "text").strip(),
-            )
+            instruction = row_values.text(apart[query_id], "instruction").strip()
+            query = row_values.text(record, "text").strip()
         else:
             problems.append(f"{record.place}: query {query_id} has no instruction")
             continue

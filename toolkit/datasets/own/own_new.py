@@ -109,9 +109,7 @@ def qrels_name(mode: str) -> str:
     return f"qrels.{mode}.txt" if mode else "qrels.txt"
 
 
-def declaration(
-    folder: Path, modes: Modes, *, name: str = "", measures: Sequence[str] = (), more: Mapping[str, Any] = {}
-) -> str:
+def declaration(folder: Path, modes: Modes, *, name: str, measures: Sequence[str], more: Mapping[str, Any]) -> str:
     """`benchmark.yaml` with a comment on each key."""
     shown = f"measures: [{', '.join(measures)}]" if measures else "# measures: [nDCG@10, WISE@20, pMRR]"
     named = f"modes: {{{', '.join(f'{mode}: {role}' for mode, role in modes.items())}}}" if modes else "# modes: {base: base}"

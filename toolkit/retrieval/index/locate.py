@@ -20,18 +20,9 @@ from toolkit.retrieval.index.index_types import LUCENE, check_kind, index_kind, 
 DEFAULT_LANGUAGE = "en"
 # what a run's record says of an index, where the index's own say it
 FACTS = (
-    "documents",
-    "questions",
-    "corpus",
-    "system",
-    "recipe",
-    "template",
-    "precision",
-    "factory",
-    "tuning",
-    "recall",
-    "vectors",
-    "weights",
+    *("documents", "questions", "corpus"),
+    *("system", "recipe", "template", "precision"),
+    *("factory", "tuning", "recall", "vectors", "weights"),
 )
 
 # (collection, group, folder, threads): makes the index of a group's own corpus in a folder

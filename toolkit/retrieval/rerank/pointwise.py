@@ -92,10 +92,7 @@ def _positions(
 
 
 def score_pairs(
-    pairs: Sequence[Pair],
-    reranker: Reranker | WorkersReranker,
-    cache: KeyedCache | None = None,
-    executor: Executor | None = None,
+    pairs: Sequence[Pair], reranker: Reranker | WorkersReranker, cache: KeyedCache | None, executor: Executor | None
 ) -> np.ndarray:
     """The score of each pair, (n,) float64, from the cache where it is there, in units (`models.rerankers.base.chunks`).
 

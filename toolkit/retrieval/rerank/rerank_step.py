@@ -279,9 +279,7 @@ class Rerank(Step):
         }
 
 
-def choose_reranker(
-    system: Any, systems: Sequence[str | Path] = (), recipe: str | None = None, kind: str | None = None
-) -> SystemSpec:
+def choose_reranker(system: Any, systems: Sequence[str | Path], recipe: str | None, kind: str | None) -> SystemSpec:
     """A system that was looked up, as it is; else the one that is meant, of an object of Python what its methods make it."""
     if isinstance(system, SystemSpec):
         return system

@@ -81,13 +81,10 @@ def measure_discrimination(
     return Table(COLUMNS, rows, (*NOTES, *given.judgments.notes))
 
 
-def decisions(
-    evaluation: Evaluation, measures: Sequence[str] | None = None, *, parts: int = PARTS, seed: int = 0
-) -> list[Decided]:
-    """Every measure and mode of the table, over all groups, for parts of each size.
+def decisions(evaluation: Evaluation, measures: Sequence[str] | None, *, seed: int = 0) -> list[Decided]:
+    """Every measure and mode of the table, over all groups, for `PARTS` parts of each size.
 
     evaluation  of two runs or more
-    parts       of each size
 
     Raises ToolkitError for fewer than two runs, for groups of fewer than four core queries, and where no measure has a value.
     """
@@ -105,15 +102,15 @@ def decisions(
     fewest = min(len(group.sums) for pairs in found.values() for groups in pairs for group in groups)
     if fewest < FEWEST:
         raise ToolkitError(f"a group has {fewest} core queries", f"parts can be drawn of {FEWEST} or more")
-    return [_decided(key, pairs, share, parts, seed) for key, pairs in found.items() for share in SHARES]
+    return [_decided(key, pairs, share, seed) for key, pairs in found.items() for share in SHARES]
 
 
-def _decided(key: Key, pairs: Sequence[Sequence[Cores]], share: float, parts: int, seed: int) -> Decided:
+def _decided(key: Key, pairs: Sequence[Sequence[Cores]], share: float, seed: int) -> Decided:
     agreeing, significant = [], []
     for groups in pairs:
         generator = np.random.default_rng(seed)
         # all core queries are one part
-        divided = (_divided(group, share, parts if share < 1 else 1, generator) for group in groups)
+        divided = (_divided(group, share, PARTS if share < 1 else 1, generator) for group in groups)
         drawn, left_out = zip(*divided, strict=True)
         found = estimate(drawn)
         significant.append(float((found.p < SIGNIFICANT).mean()))

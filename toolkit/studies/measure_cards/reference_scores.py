@@ -8,7 +8,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED
 from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED, Scores
-from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, labels
 from toolkit.datasets import find, load, present_groups
 from toolkit.datasets.accepted import Measures
 from toolkit.datasets.names import Selection, part_names
@@ -47,14 +47,13 @@ def measure_references(names: str | Sequence[str] = (), *, measures: Measures | 
 
     Raises ToolkitError for names of no benchmark, for benchmarks without an instructed mode and those not on this machine.
     """
-    labels = (Column("benchmark", label=True), Column("measure", label=True), Column("mode", label=True))
     names = [names] if isinstance(names, str) else names
     rows, notes = [], list(NOTES)
     for name, selection in _selections(names or with_modes()).items():
         scores, more = _scores(name, selection, measures)
         rows += _rows(name, selection, scores)
         notes += more
-    return Table((*labels, *map(Column, REFERENCES)), rows, list(dict.fromkeys(notes)))
+    return Table((*labels("benchmark", "measure", "mode"), *map(Column, REFERENCES)), rows, list(dict.fromkeys(notes)))
 
 
 def _selections(names: Sequence[str]) -> dict[str, Selection]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from toolkit.core.scores import Score
 from toolkit.core.tables import tabular
-from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.datasets import find
 from toolkit.registry.published.claims import Claim, outcomes
 from toolkit.registry.published.comparison import Tested, aggregates, scored_group
@@ -144,13 +144,7 @@ def mean_difference(cells: Iterable[Compared]) -> float | None:
 
 def lay_out(cells: Sequence[Compared]) -> Table:
     """A row for each row that was to be made: how many of its numbers agree, and how far off they are on average."""
-    columns = (
-        Column("part", label=True),
-        Column("system", label=True),
-        *map(Column, STATES),
-        Column("mean difference"),
-        Column("known", prose=True),
-    )
+    columns = (*labels("part", "system"), *map(Column, (*STATES, "mean difference")), Column("known", prose=True))
     made: dict[tuple[str, str], list[Compared]] = {}
     for each in cells:
         if each.row and each.why != NOT_ASKED:

@@ -20,7 +20,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.files import home, write_text
-from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, labels
 from toolkit.datasets import find, load
 from toolkit.files.store import index_folder, shown
 from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here, parameters
@@ -45,8 +45,7 @@ KEPT = 7 * 86400  # seconds that it is kept for
 WIKIPEDIA = 21_015_324  # passages of dpr-w100
 MMR_SYSTEM = "uae-large-v1"
 COLUMNS = (
-    Column("part", label=True),
-    Column("system", label=True),
+    *labels("part", "system"),
     Column("state"),
     Column("inputs", priority=1),
     Column("download", priority=2),
