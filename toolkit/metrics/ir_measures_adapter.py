@@ -11,7 +11,6 @@ from ir_measures.measures import Measure
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
-from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import pandas
 from toolkit.metrics.compute import Joined, PerQuery
 
@@ -25,7 +24,9 @@ def values_by_ir_measures(measures: Sequence[Measure], joined: Joined) -> dict[M
     names = joined.qrels.query_ids
     numbers = {query_id: str(number) for number, query_id in enumerate(names)}
     run = joined.run.select(names)
-    frame = _ranked_frame(run.with_query_ids(numbers[query_id] for query_id in run.query_ids))
+    run = run.with_query_ids(numbers[query_id] for query_id in run.query_ids)
+    # falling ranks for scores: each provider sorts for itself, and now none finds a tie to break
+    frame = replace(run, scores=-run.ranks().astype(np.float64)).to_frame()
     qrels = joined.qrels.with_query_ids(numbers.values())
 
     values = {measure: np.full(len(names), measure.DEFAULT, np.float64) for measure in measures}
@@ -45,11 +46,6 @@ def _pipeline(measures: Sequence[Measure], qrels: pandas.DataFrame, run: pandas.
     except ValueError as error:
         wanted = ", ".join(map(str, measures))
         raise ToolkitError(f"no provider of ir_measures computes {wanted}", "`tandem measures list` has ours") from error
-
-
-def _ranked_frame(run: Run) -> pandas.DataFrame:
-    """The run with falling ranks for scores: each provider sorts for itself, and now none finds a tie to break."""
-    return replace(run, scores=-run.ranks().astype(np.float64)).to_frame()
 
 
 def _highest_labels(qrels: Qrels) -> Qrels:

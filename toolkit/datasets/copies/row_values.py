@@ -35,13 +35,9 @@ def optional(record: Record, name: str) -> str:
 
 
 def identifier(record: Record, *names: str) -> str:
-    """An id is text always; some files have whole numbers."""
+    """An id is text always; some files have whole numbers. ToolkitError, which names the row, where a run could not hold it."""
     name = next((name for name in names if type(record.values.get(name)) is int), None)
-    return checked_id(str(record.values[name]) if name else text(record, *names), record)
-
-
-def checked_id(value: str, record: Record) -> str:
-    """An id as it is; ToolkitError, which names the row, where a run file could not hold it."""
+    value = str(record.values[name]) if name else text(record, *names)
     if value.split() != [value]:
         raise ToolkitError(f"{record.place}: the id {value!r} is empty or holds white space", "run files could not hold it")
     return value

@@ -14,7 +14,6 @@ from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
-from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import home, open_output, write_text
 from toolkit.core.system.lazy_names import yaml
@@ -153,23 +152,15 @@ def from_beir(source: Path, modes: Modes, split: str = "") -> Content:
     judged = judgments(source, f"qrels/{split}", queries, docs, problems)
     refuse(source, problems)
     chosen = {query_id: query for query_id, query in queries.items() if judged[query_id]}
-    rows = [_row(query_id, query, modes) for query_id, query in chosen.items()]
-    known = Qrels.from_rows(Qrel(query_id, doc_id, label) for query_id in chosen for doc_id, label in judged[query_id].items())
-    return Content(docs.values(), rows, _to_judge(known, modes))
-
-
-def _row(query_id: str, query: str, modes: Modes) -> dict[str, Any]:
     instructions = {mode: "" for mode, role in modes.items() if role != BASE}
-    return {"id": query_id, "query": query, **({"instructions": instructions} if instructions else {})}
-
-
-def _to_judge(known: Qrels, modes: Modes) -> dict[str, list[tuple[str, str, str, str]]]:
-    """The judgments of the base mode; in the others the same pairs, to be judged."""
-    asked = UNJUDGED.decode()
-    return {
-        mode: [(row.query_id, row.iteration, row.doc_id, str(row.relevance) if role == BASE else asked) for row in known]
+    unwritten = {"instructions": instructions} if instructions else {}
+    rows = [{"id": query_id, "query": query, **unwritten} for query_id, query in chosen.items()]
+    pairs = [(query_id, doc_id, label) for query_id in chosen for doc_id, label in judged[query_id].items()]
+    qrels = {
+        mode: [(query_id, "0", doc_id, str(label) if role == BASE else UNJUDGED.decode()) for query_id, doc_id, label in pairs]
         for mode, role in (modes or {"": BASE}).items()
     }
+    return Content(docs.values(), rows, qrels)
 
 
 def from_tables(docs: Any, topics: Any, qrels: Any, modes: Modes) -> Content:

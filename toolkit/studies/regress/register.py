@@ -257,10 +257,8 @@ def _refuse_own(record: Mapping[str, Any], selection: Selection, system: Mapping
 
 
 def _index_facts(index: Mapping[str, Any]) -> dict[str, Any]:
-    facts = {"name": index["name"]}
-    if "corpus" not in index:
-        return facts
-    return {**facts, "documents": index["documents"], "content": corpus_digest(index["corpus"])}
+    content = {"documents": index["documents"], "content": corpus_digest(index["corpus"])} if "corpus" in index else {}
+    return {"name": index["name"], **content}
 
 
 def _refuse_taken(names: Sequence[str], paths: RegressionPaths, replace: bool) -> None:
