@@ -1,4 +1,6 @@
-"""What a scripted server answers to the prompts of builds: as a model would, and the same whenever it is asked.
+"""What a scripted model answers to the prompts of builds: as a model would, and the same whenever it is asked.
+
+`scripts/record_build_answers` records these answers for `tandem build new`.
 
 `answer(messages)` finds by a phrase which prompt it is; a kind's answers are functions here, listed in ANSWERS.
 """
@@ -10,6 +12,7 @@ import re
 from toolkit.models.lucene.language_id import script
 
 ANY_SEEDS = {"shortest": 1, "longest": 1000, "shortest_document": 1, "longest_document": 10_000}  # of the step `seeds`
+MODELS = {name: {"system": "http:gpt-4o", "temperature": 1.0} for name in ("writer", "judge")}  # of a build, on a server
 PEOPLE = ("a nurse", "a pilot", "a farmer", "a judge", "a tailor", "a diver", "a baker", "a miner", "a clerk", "a poet")
 
 

@@ -96,8 +96,11 @@ def _check_options(sub: argparse.ArgumentParser) -> None:
 
 def run_new(args: argparse.Namespace) -> None:
     from toolkit.construction.build_config import new_build
+    from toolkit.construction.examples import ANSWERS
 
     path = new_build(args.kind, args.folder)
+    if (answers := path.with_name(ANSWERS)).is_file():
+        note(f"{answers}: recorded answers to the seeds of {path.name}, by a script (`scripted`), not by a language model")
     note(f"{path}: name seeds and models there, then `tandem build run {args.folder}`")
 
 

@@ -27,6 +27,7 @@ def begun(folder):
     """A build over the first six core queries of instructir-mini."""
     path = new_build("instructir", folder)
     content = yaml.safe_load(path.read_text())
+    content["models"] = build_answers.MODELS
     content["steps"] = {"seeds": {**build_answers.ANY_SEEDS, "most": 6}, "scenarios": {"count": 6}, "groups": {"smallest": 2}}
     path.write_text(yaml.safe_dump(content))
     return folder

@@ -33,6 +33,7 @@ def build(tmp_path, home, monkeypatch):
     }
     content = yaml.safe_load((place / "build.yaml").read_text())
     content |= {"seeds": {"docs": "docs.jsonl", "topics": "topics.tsv", "qrels": "qrels.txt"}, "steps": steps}
+    content["models"] = build_answers.MODELS
     (place / "build.yaml").write_text(yaml.safe_dump(content))
     with serving(Script(build_answers.answer)) as script:
         monkeypatch.setenv("OPENAI_BASE_URL", script.base)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from toolkit.construction.examples import write_example
 from toolkit.construction.kinds import KINDS, kind_module, template
 from toolkit.construction.queries.seeds import Seeds
 from toolkit.construction.steps import Step
@@ -58,10 +59,14 @@ class BuildConfig:
 
 
 def new_build(kind: str, folder: str | Path) -> Path:
-    """Write the `build.yaml` of a kind, with comments, into a folder that has none yet; its path. ToolkitError otherwise."""
+    """Write the `build.yaml` of a kind, with comments, and its example into a folder that has none yet; its path.
+
+    Raises ToolkitError where one of the files is there.
+    """
     text, path = template(kind), Path(folder) / FILE
     if path.exists():
         raise ToolkitError(f"{path} is there already", "name another folder, or edit the file")
+    write_example(kind, path.parent)
     write_text(path, text.replace("{folder}", str(folder)))
     return path
 

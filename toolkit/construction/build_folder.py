@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from toolkit.construction.build_config import BuildConfig, read_config
+from toolkit.construction.examples import ANSWERS
 from toolkit.construction.step_files import DONE, FOLDER, BuiltSteps, StepFile, StepRecord, StepState, digest_of
 from toolkit.construction.steps import Item
 from toolkit.construction.text_models import entry_identity
@@ -45,15 +47,19 @@ class BuildFolder:
     def run(self, step: str | None = None, **how: Any) -> list[StepState]:
         """Run what is not up to date, up to a step, or all; the states of these steps. What was interrupted resumes.
 
-        how  `replay` (no request: ToolkitError where an answer is not cached), `cache` (the file of answers), what
-             `toolkit.models.llm.load_llm` takes, and who computes, see `toolkit.jobs.file_job.opened`
+        how  `replay` (no request: ToolkitError where an answer is not cached), `cache` (the file of answers; by default the
+             build's own, if it has one), what `toolkit.models.llm.load_llm` takes, and who computes, see
+             `toolkit.jobs.file_job.opened`
 
         Raises ToolkitError for a model that cannot be asked, before anything is.
         """
         last = self.config.step_number(step) if step else len(self.config.steps) - 1
         steps = self.config.steps[: last + 1]
-        with lock_folder("build", self.path), opened(**engine_of(how)) as executor:
+        own = self.path / ANSWERS
+        how = {"cache": own if own.is_file() else None, **how}
+        with lock_folder("build", self.path), opened(**engine_of(how)) as executor, ExitStack() as ending:
             writers = Writers(self.config.models, executor, **{name: value for name, value in how.items() if value is not None})
+            ending.callback(writers.close)
             first = next((number for number in range(last + 1) if not self._state(number).is_done), last + 1)
             writers.check(name for one in steps[first:] for name in one.models())
             for number in range(first, last + 1):

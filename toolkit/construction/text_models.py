@@ -27,10 +27,11 @@ OPTIONS: dict[str, type | tuple[type, ...]] = {
     "top_k": int,
     "seed": int,
 }
-KEYS = ("system", "family", "prices", *OPTIONS)
+KEYS = ("system", "replay", "family", "prices", *OPTIONS)
 PRICES = ("prompt", "completion")
 MAX_TOKENS = 1024  # of an answer, where neither the entry nor build.yaml says it
 MILLION = 1_000_000
+NOT_RECORDED = "recorded answers are to the seeds and steps that they came with: name a model of your own under `models`"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class TextModel:
     options  of every request: `max_tokens`, and `temperature`, `top_p`, `top_k`, `seed` where they are given
     prices   of a million tokens, `prompt` and `completion`, in whatever currency; empty where none are given
     family   of models of one origin (`gpt`, `llama`), see `toolkit.registry.families`; empty where it is not known
+    replay   whether all its answers are recorded: it is asked nothing
     """
 
     name: str
@@ -48,6 +50,7 @@ class TextModel:
     options: Mapping[str, Any]
     prices: Mapping[str, float] = field(default_factory=dict)
     family: str = ""
+    replay: bool = False
 
     @property
     def model(self) -> str:
@@ -71,9 +74,12 @@ class TextModel:
 
         A judge that is read by its logits writes no text: it is what `toolkit.models.judges` loads.
         """
+        how |= {"replay": True} if self.replay else {}
         if self.spec.kind == KIND and not parameters_as(Settings, self.spec).in_words:
             return load_judge(self.spec, **how).llm
-        return load_llm(self.spec, tolerant=True, **how)
+        llm = load_llm(self.spec, tolerant=True, **how)
+        llm.not_cached = NOT_RECORDED if self.replay else llm.not_cached
+        return llm
 
 
 def entry_identity(spec: SystemSpec) -> dict[str, Any]:
@@ -110,6 +116,8 @@ def _problems(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"{key} is {value!r}, and no number"
         elif key in ("system", "family") and not (isinstance(value, str) and value):
             yield f"{key} is {value!r}, and no text"
+        elif key == "replay" and not isinstance(value, bool):
+            yield f"replay is {value!r}: expected true where all answers are recorded, otherwise false"
     prices = row.get("prices", {})
     if not isinstance(prices, Mapping) or not set(prices) <= set(PRICES) or not all(map(_is_price, prices.values())):
         yield f"prices: expected {{prompt: P, completion: C}}, of a million tokens each, found {prices!r}"
@@ -132,4 +140,5 @@ def _model(name: str, row: Mapping[str, Any], files: Sequence[Path]) -> TextMode
     given = {key: spec.parameters[key] for key in OPTIONS if spec.parameters.get(key) is not None}
     given |= {key: row[key] for key in OPTIONS if key in row}
     options = {"max_tokens": MAX_TOKENS, **given}
-    return TextModel(name, spec, options, dict(row.get("prices", {})), row.get("family") or lineage(spec).family)
+    family = row.get("family") or lineage(spec).family
+    return TextModel(name, spec, options, dict(row.get("prices", {})), family, row.get("replay", False))

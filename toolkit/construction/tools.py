@@ -68,6 +68,12 @@ class Writers:
         for name in dict.fromkeys(names):
             self[name].check()
 
+    def close(self) -> None:
+        """Close the files of answers; SQLite then leaves nothing beside them."""
+        for llm in self._loaded.values():
+            if llm.cache:
+                llm.cache.close()
+
 
 @dataclass
 class Tools:

@@ -37,6 +37,8 @@ class LLM:
     backend in another process, what it loads is its first argument; None for an object of this one.
     """
 
+    not_cached = "--replay sends no requests: run without it, or put the published answers there"  # the hint of a miss
+
     def __init__(
         self, backend: Backend, *, cache: AnswerCache | None = None, replay: bool = False, make: partial[Backend] | None = None
     ):
@@ -84,9 +86,7 @@ class LLM:
         if missing and self.replay:
             place = self.cache.path if self.cache else "any cache"
             message = f"{len(missing)} of {len(requests)} answers of {self.model} are not in {place}"
-            raise ToolkitError(
-                message, "--replay sends no requests: run without it, or put the published answers there", status=1
-            )
+            raise ToolkitError(message, self.not_cached, status=1)
         self.usage.requests += len(requests)
         self.usage.cached += cached
         advance(cached)
