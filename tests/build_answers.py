@@ -103,6 +103,69 @@ def supports(text):
     return "Yes" if number(text) < 51 else "No"
 
 
+def keywords(text):
+    """The longest words of the text, a line each."""
+    words = {word.lower() for word in re.findall(r"[A-Za-z]{5,}", part(text, "Text: ", "Write "))}
+    return "\n".join(sorted(words, key=lambda word: (-len(word), word))[: count(text)])
+
+
+def instructed(text):
+    """The search with a word more, and the wish."""
+    return f"All on this: {part(text, 'Search: ', chr(10)).rstrip('?.')}. Show me {part(text, 'Wanted: ', chr(10))}."
+
+
+def reversed_wish(text):
+    return f"Show me anything but {part(text, 'What the wish asks for: ', chr(10))}."
+
+
+def searched(text):
+    """The search that a rewritten text still has to answer."""
+    return re.search(r"(?:answers?) this search: (.*?)\.(?: Add|\n)", text)[1]
+
+
+PLAIN, BLOG, FORUM, MANUAL = "In plain words: ", "From the blog of Ann: ", "Ann writes: ", "SYNOPSIS\n"  # how texts begin
+NEAR = "Another matter"  # how what does not answer a search begins
+
+
+def plain(text):
+    return f"Layman: {PLAIN}{part(text, 'Text for specialists: ', 'Write it for readers')}"
+
+
+def lengths(text):
+    """One sentence, and the paragraph in three."""
+    words = part(text, "Paragraph: ", "Write it twice more").split()
+    third = len(words) // 3
+    article = "\n\n".join(" ".join(each) for each in (words[:third], words[third : 2 * third], words[2 * third :]))
+    return f"Sentence: This sentence says all on {searched(text).rstrip('?.')}.\nArticle: {article}"
+
+
+def sources(text):
+    report = part(text, "News report: ", "Write it twice more")
+    return f"Blog: {BLOG}{report}\nForum: {FORUM}{report}\nBen: That helped."
+
+
+def manual(text):
+    """What is rewritten as anything else than the above."""
+    return f"{MANUAL}{searched(text)}\nDESCRIPTION\n{part(text, 'Text: ', 'Rewrite it as')}"
+
+
+def is_kind(text):
+    """By how the document begins; one that nobody has rewritten is of any kind that none is rewritten as."""
+    document, demand = text.removeprefix("Document: "), text.rpartition("Is the document ")[2]
+    kinds = {"plain words": PLAIN, "entry of a blog": BLOG, "several users": FORUM, "reference manual": MANUAL}
+    begin = next((each for known, each in kinds.items() if known in demand), "")
+    return "Yes" if (document.startswith(begin) if begin else not document.startswith(tuple(kinds.values()))) else "No"
+
+
+def answers_search(text):
+    return "No" if NEAR in text else "Yes"
+
+
+def neighbouring(text):
+    """Another text for each seed."""
+    return f"{NEAR}, number {text.rpartition('Seed: ')[2]}, has some words of it: {part(text, 'Search: ', chr(10))}."
+
+
 # a phrase of a prompt -> what answers it
 ANSWERS = {
     "each by another person who types exactly this query": scenarios,
@@ -115,12 +178,23 @@ ANSWERS = {
     "Change the description in": translated_edit,
     "Write each answer as one whole sentence": whole_answers,
     "Does the document support the statement?": supports,
+    "names, terms or things from this text": keywords,
+    "The first puts the search into other words": instructed,
+    "Write one sentence in which the same searcher": reversed_wish,
+    "Write it for readers without any training": plain,
+    "as one single sentence and as an article": lengths,
+    "As an entry of a blog": sources,
+    "Rewrite it as a page of a reference manual": manual,
+    "Is the document ": is_kind,
+    "Does the document answer the search?": answers_search,
+    "Write a text about a neighbouring subject": neighbouring,
 }
 
 
-def answer(messages):
-    """The answer to any prompt of a build."""
+def answer(messages, seed=1):
+    """The answer to any prompt of a build; of a request with a seed another one where the prompt asks for something new."""
     text = messages[-1]["content"]
+    text += f"\nSeed: {seed}" * ("neighbouring subject" in text)
     for phrase, function in ANSWERS.items():
         if phrase in text:
             return function(text)

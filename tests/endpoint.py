@@ -25,6 +25,7 @@ class Script:
     """What the server answers.
 
     answer   (messages) -> text, or a whole body (dict), or raw bytes, or ("status", number)
+    seeded   whether `answer` is called with the request's seed, too, where it has one
     delay    seconds before each answer
     faults   what goes wrong first, one a request, in this order: a status, (status, headers), (status, headers, body), `close`
              (half an answer, then the connection goes), `silence` (nothing until the test ends), `drip` and `flood` (a byte
@@ -36,8 +37,8 @@ class Script:
     answered texts and (query, document) pairs that were answered well, as often as they were
     """
 
-    def __init__(self, answer=lambda messages: "fine", *, delay=0.0, faults=(), always=None, shape=""):
-        self.shape = shape
+    def __init__(self, answer=lambda messages: "fine", *, seeded=False, delay=0.0, faults=(), always=None, shape=""):
+        self.shape, self.seeded = shape, seeded
         self.answer, self.delay, self.faults, self.always = answer, delay, list(faults), always
         self.bodies, self.headers, self.paths, self.answered, self.most, self.now = [], [], [], [], 0, 0
         self.lock, self.done = threading.Lock(), threading.Event()
@@ -158,7 +159,8 @@ def _handler(script):
             with script.lock:
                 script.now -= 1
             if self.path == "/v1/chat/completions":
-                return self._fail(fault) if fault else self._answer(script.answer(body["messages"]))
+                seed = {"seed": body["seed"]} if script.seeded and "seed" in body else {}
+                return self._fail(fault) if fault else self._answer(script.answer(body["messages"], **seed))
             if not (form := next((form for end, form in FORMS.items() if self.path.endswith(end)), None)):
                 return self._fail(404)
             if isinstance(fault, dict):

@@ -86,12 +86,13 @@ def test_the_file_that_a_kind_begins_with_names_its_steps_with_their_defaults(ki
         defaults = known[name]().parameters()
         plain = {key: list(value) if isinstance(value, tuple) else value for key, value in defaults.items()}
         usual = said_to_be_usual(template(kind), name, row)
+        assert usual is not False, name
         assert {key: plain[key] for key in usual or {}} == (usual or {}), name
 
 
 def said_to_be_usual(text, step, row):
     """The parameters that a comment has above a step where the example needs others, otherwise the step's own."""
-    comment = re.search(rf"^  # ({step}: .*(?:\n  #   .*)*)(?:\n  # .*)?\n  {step}: ", text, re.MULTILINE)
+    comment = re.search(rf"^  # ({step}:.*(?:\n  #   .*)*)(?:\n  # .*)?\n  {step}: ", text, re.MULTILINE)
     return yaml.safe_load(comment[1].replace("\n  # ", "\n"))[step] if comment else row
 
 
