@@ -101,7 +101,7 @@ def run_new(args: argparse.Namespace) -> None:
     path = new_build(args.kind, args.folder)
     if (answers := path.with_name(ANSWERS)).is_file():
         note(f"{answers}: recorded answers to the seeds of {path.name}, by a script (`scripted`), not by a language model")
-    note(f"{path}: name seeds and models there, then `tandem build run {args.folder}`")
+    note(f"{path}: an example that `tandem build run {args.folder}` runs; name your own seeds there, and models")
 
 
 def run_run(args: argparse.Namespace) -> None:

@@ -85,15 +85,15 @@ def test_the_file_that_a_kind_begins_with_names_its_steps_with_their_defaults(ki
     for name, row in content["steps"].items():
         defaults = known[name]().parameters()
         plain = {key: list(value) if isinstance(value, tuple) else value for key, value in defaults.items()}
-        usual = said_to_be_usual(template(kind), name, row)
-        assert usual is not False, name
-        assert {key: plain[key] for key in usual or {}} == (usual or {}), name
+        usual = (row or {}) | said_to_be_usual(template(kind), name)
+        assert usual or row is not False, name
+        assert {key: plain[key] for key in usual} == usual, name
 
 
-def said_to_be_usual(text, step, row):
-    """The parameters that a comment has above a step where the example needs others, otherwise the step's own."""
-    comment = re.search(rf"^  # ({step}:.*(?:\n  #   .*)*)(?:\n  # .*)?\n  {step}: ", text, re.MULTILINE)
-    return yaml.safe_load(comment[1].replace("\n  # ", "\n"))[step] if comment else row
+def said_to_be_usual(text, step):
+    """The parameters that a comment has above a step where the example needs others."""
+    comment = re.search(rf"^  # ({step}:.*(?:\n  #   .*)*)(?:\n  # .*)?\n  {step}:", text, re.MULTILINE)
+    return yaml.safe_load(comment[1].replace("\n  # ", "\n"))[step] if comment else {}
 
 
 def test_seeds_are_queries_of_a_length_with_one_relevant_document_that_has_a_text(folder):
