@@ -98,7 +98,7 @@ class Build:
 
     @classmethod
     def new(cls, kind: str, folder: File) -> Build:
-        """A folder with the `build.yaml` of a kind (`instructir`, ...), to be edited; ToolkitError where there is one."""
+        """A folder with the example of a kind (`instructir`, ...), whose `build.yaml` is to be edited."""
         from toolkit.construction import new_build
 
         new_build(kind, folder)

@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     kinds = "\n".join(f"  {name:<12}{text}" for name, text in KINDS.items())
     made = command("build", __doc__, f"kinds:\n{kinds}\n\n{EXAMPLES}")
     add = subcommands(made)
-    sub = add("new", "write the build.yaml of a kind into a folder, with comments", run_new)
+    sub = add("new", "write an example of a kind into a folder, which runs at once: build.yaml, with comments", run_new)
     sub.add_argument("kind", metavar="KIND", help=f"what is built: {', '.join(KINDS)}")
     build_argument(sub)
     sub = add("run", "do the steps that are not up to date", run_run)

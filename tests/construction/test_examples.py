@@ -87,7 +87,7 @@ def test_other_seeds_need_a_model_of_ones_own(alone):
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-2:] == [
         "error: 12 of 12 answers of scripted are not in mine/answers.sqlite",
-        "hint:  recorded answers are to the seeds and steps that they came with: name a model of your own under `models`",
+        "hint:  recorded answers are to the seeds and steps they came with: name your model under `models`, without `replay`",
     ]
     edited(("http:scripted, replay: true", "http:gpt-4o"))
     assert tandem("build", "run", "mine").stderr.splitlines()[-2].startswith("error: no server")

@@ -31,7 +31,7 @@ KEYS = ("system", "replay", "family", "prices", *OPTIONS)
 PRICES = ("prompt", "completion")
 MAX_TOKENS = 1024  # of an answer, where neither the entry nor build.yaml says it
 MILLION = 1_000_000
-NOT_RECORDED = "recorded answers are to the seeds and steps that they came with: name a model of your own under `models`"
+NOT_RECORDED = "recorded answers are to the seeds and steps they came with: name your model under `models`, without `replay`"
 
 
 @dataclass(frozen=True)

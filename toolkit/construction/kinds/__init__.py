@@ -12,7 +12,7 @@ and may have
     SEEDS_BY_GROUP  whether each group may have seeds of its own: `seeds: {GROUP: {...}, ...}`
     FUNNEL       step -> how many items the paper prints after it, beside which `build status` puts one's own
 
-`<kind>.yaml` is the build.yaml that `build new` writes.
+`<kind>.yaml` is the build.yaml that `build new` writes, beside the files of `toolkit.construction.examples`.
 """
 
 from importlib import import_module
