@@ -45,6 +45,8 @@ RUN = (
     ("diversify berds.trec --topics berds-mini-test --system all-minilm-l6-v2 --lam 0.5 --output diverse.trec", "diverse.trec"),
     ("experiment bm25 --benchmarks infosearch-mini-audience --output mine", "mine"),
     ("build new instructir built", "built"),
+    ("build run built", "built"),
+    ("build benchmark built --to people", "people"),
     (f"build check {AUDIENCE}", ""),
     ("runs verify bm25.trec", ""),
     ("runs convert bm25.trec --to json --output bm25.json", "bm25.json"),
