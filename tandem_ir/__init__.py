@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from toolkit.core.topics import Topic as Topic
     from toolkit.evaluation import evaluate as evaluate
     from toolkit.evaluation.decisions.decision import gate as gate
-    from toolkit.files.formats import read_qrels as read_qrels
+    from toolkit.files.runs.conversion import read_qrels as read_qrels
     from toolkit.jobs.diversify_job import diversify as diversify
     from toolkit.jobs.encode_jobs import encode as encode
     from toolkit.jobs.encode_jobs import index as index

@@ -9,7 +9,6 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
-from toolkit.core.system.installation import install_command
 
 SHOWN_PROBLEMS = 20
 MOST = 2**31 - 1  # what Lucene, FAISS and our columns count with
@@ -75,6 +74,8 @@ def check_counts(**counts: int | None) -> None:
 
 def missing_extra(what: str, extra: str) -> MissingExtra:
     """The error for an optional dependency that is not installed."""
+    from toolkit.core.system.installation import install_command  # a module less for all other commands
+
     return MissingExtra(f"{what} needs packages that are not installed", install_command(extra), status=1)
 
 
