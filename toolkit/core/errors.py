@@ -9,7 +9,6 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
-
 SHOWN_PROBLEMS = 20
 MOST = 2**31 - 1  # what Lucene, FAISS and our columns count with
 # extra -> the modules that only it brings
