@@ -289,7 +289,10 @@ def server(site):
         def log_message(self, *_):
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as running:
+    class Server(http.server.ThreadingHTTPServer):
+        request_queue_size = 64  # a browser asks for all files of a page at once, and the machine may be busy
+
+    with Server(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
@@ -306,9 +309,9 @@ def test_no_page_has_errors_and_names_stay_text(chrome, site, request, place):
         assert chrome.title != "taken"
         assert chrome.execute_script("return document.querySelectorAll('img').length") == 0
     chrome.get(f"{base}/index.html")
-    assert chrome.execute_script("return typeof DataTable") == "function"
+    wait(chrome, lambda: chrome.execute_script("return typeof DataTable") == "function")
     chrome.get(f"{base}/benchmarks/{BENCHMARKS[0]}.html")
-    assert chrome.execute_script("return typeof vegaEmbed") == "function"
+    wait(chrome, lambda: chrome.execute_script("return typeof vegaEmbed") == "function")
 
 
 @needs_chromium
