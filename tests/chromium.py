@@ -36,4 +36,4 @@ def wait(chrome, found):
     """What `found()` gives once it gives something."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    return WebDriverWait(chrome, 30).until(lambda _: found())
+    return WebDriverWait(chrome, 60).until(lambda _: found())
