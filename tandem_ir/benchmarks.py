@@ -167,8 +167,8 @@ class Build:
         """
         from toolkit.construction.review.review_rounds import export_review
 
-        how: dict[str, Any] = {"form": form, "reviewers": reviewers, "to_settle": to_settle, "first": first}
-        export_review(type(self._build)(self._build.path), step, output, **how)
+        build = type(self._build)(self._build.path)
+        export_review(build, step, output, form=form, reviewers=reviewers, to_settle=to_settle, first=first)
         return Path(output)
 
     def import_review(self, *files: File) -> dict[str, Any]:

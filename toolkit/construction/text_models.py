@@ -74,11 +74,13 @@ class TextModel:
 
         A judge that is read by its logits writes no text: it is what `toolkit.models.judges` loads.
         """
-        how |= {"replay": True} if self.replay else {}
+        if self.replay:
+            how["replay"] = True
         if self.spec.kind == KIND and not parameters_as(Settings, self.spec).in_words:
             return load_judge(self.spec, **how).llm
         llm = load_llm(self.spec, tolerant=True, **how)
-        llm.not_cached = NOT_RECORDED if self.replay else llm.not_cached
+        if self.replay:
+            llm.not_cached = NOT_RECORDED
         return llm
 
 

@@ -145,7 +145,7 @@ class EncodeJob(FolderJob):
 
 
 class IndexJob(FolderJob):
-    """Index a corpus, as `index` is told. Raises ToolkitError for what does not fit together."""
+    """Index a corpus; options are those of `index`. Raises ToolkitError for what does not fit together."""
 
     def __init__(
         self,

@@ -97,7 +97,6 @@ def against_benchmark(run: Run, name: str) -> list[Problem]:
 
 def _near_judged(run: Run, name: str) -> list[str]:
     """See `near_ids`, of a registered benchmark or one's own; nothing where a group has no judgments."""
-
     selection = find(name)
     if selection is None or not all(map(load(selection.benchmark).has_qrels, selection.groups)):
         return []
@@ -106,7 +105,6 @@ def _near_judged(run: Run, name: str) -> list[str]:
 
 def _queries(name: str) -> dict[str, list[Topic]]:
     """Group -> its queries, of a benchmark, a part of it, or a collection of ir_datasets."""
-
     if find(name) is None:
         open_collection(name)  # a file of topics is no benchmark
     return {part.group: part.topics for part in resolve_topics(name).parts}
@@ -114,7 +112,6 @@ def _queries(name: str) -> dict[str, list[Topic]]:
 
 def _strange_documents(run: Run, name: str, groups: Mapping[str, list[Topic]]) -> tuple[list[str], int]:
     """The documents of the run that are not in the corpus of their query's group, each with its group, of how many."""
-
     selection = find(name)
     collection = load(selection.benchmark) if selection else open_collection(name)
     strange, documents = [], 0

@@ -70,14 +70,17 @@ def _columns(value: Any, noun: str, names: tuple[str, ...], hint: str) -> Mappin
         return {str(name): value[name] for name in value.columns}
     if _is_ranx(value, noun):
         value = value.to_dict()
-    rows: list[tuple | None] = [None]
+    unknown = ToolkitError(f"no {noun}: {type(value).__name__}", hint)
     if isinstance(value, Mapping):
-        if all(isinstance(docs, Mapping) for docs in value.values()):
-            rows = [(query_id, doc_id, number) for query_id, docs in value.items() for doc_id, number in docs.items()]
+        if not all(isinstance(docs, Mapping) for docs in value.values()):
+            raise unknown
+        rows = [(query_id, doc_id, number) for query_id, docs in value.items() for doc_id, number in docs.items()]
     elif isinstance(value, Iterable):
         rows = [_row(row, names) if _is_row(row) else None for row in value]
-    if None in rows:
-        raise ToolkitError(f"no {noun}: {type(value).__name__}", hint)
+        if None in rows:
+            raise unknown
+    else:
+        raise unknown
     widths = {len(row) for row in rows} or {3}
     if len(widths) > 1:
         raise ToolkitError(f"{noun} with rows of {' and of '.join(map(str, sorted(widths)))} columns", hint)

@@ -464,7 +464,7 @@ function browse(root, data) {
   }
 
   function detail(entry) {
-    if (!entry.row) build(entry);  // the rows were made anew while it was waited for the rankings
+    if (!entry.row) build(entry);  // the rows were recomputed while the rankings were waited for
     const modes = entry.question.modes.map(([mode]) => mode);
     const mode = modes.includes(column().mode) ? column().mode : modes.find((each) => data.roles[each] === "instructed") ?? modes[0];
     entry.view ??= {mode: modes.indexOf(mode)};

@@ -60,11 +60,11 @@ def report_site(
     no files, and writes nothing then.
     """
     options = {name: value for name, value in locals().items() if name not in ("runs", "benchmark", "output", "pairs")}
-    how = {name: options[name] for name in signature(collect).parameters if name in options and name != "missing"}
+    how = {name: options[name] for name in signature(collect).parameters if name in options}
     benchmarks = list(map(str, benchmark if isinstance(benchmark, list | tuple) else [benchmark]))
     folder = Path(output)
     check_folder(folder)
-    models = collect(runs, benchmarks, missing=missing, **how)
+    models = collect(runs, benchmarks, **how)
     contents = Contents(tuple(models)).with_pairs(pairs)
     site = SitePages(contents, _command(contents, benchmarks, options, pairs))
     texts = {"index": index, "docs": docs}
@@ -77,7 +77,7 @@ def report_site(
             advance()
         for path, (model, a, b) in contents.pair_pages.items():
             frame = site.frame(path, f"{a.name} and {b.name}", model=model)
-            files[path] = _pair(model, a, b, frame, missing=missing, **texts, **how)
+            files[path] = _pair(model, a, b, frame, **texts, **how)
             advance()
     files |= {INDEX: site.index(), FILES: site.files()}
     files |= {contents.system_page(called): site.system(called) for called in contents.systems}
