@@ -96,15 +96,13 @@ def _copies(contents: Contents) -> Iterator[tuple[str, Path]]:
                 yield each.record, record_path(each.source)
 
 
-def _pair(
-    model: ReportModel, a: RunFacts, b: RunFacts, frame: pages.Frame, *, missing: str, measures: Any = None, **how: Any
-) -> str:
+def _pair(model: ReportModel, a: RunFacts, b: RunFacts, frame: pages.Frame, *, measures: Any = None, **how: Any) -> str:
     """The page of `diff`."""
     judging = {name: how[name] for name in ("qrels", "modes", "depth", "unjudged") if name in how}
     benchmark = model.judgments.reference or None
     given = load({a.name: a.run, b.name: b.run}, benchmark=benchmark, measures=measures, **judging)
-    texts = {name: how[name] for name in ("index", "docs")}
-    return diff_page(given, benchmark=benchmark, measures=measures, missing=missing, frame=frame, **texts)
+    shown = {name: how[name] for name in ("index", "docs", "missing")}
+    return diff_page(given, benchmark=benchmark, measures=measures, frame=frame, **shown)
 
 
 def _command(
