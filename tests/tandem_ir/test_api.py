@@ -11,6 +11,7 @@ import textwrap
 import pandas
 import pytest
 from command import ROOT
+from command import tandem as command
 from tiny import tiny_bert
 
 import tandem_ir as tandem
@@ -183,6 +184,28 @@ def test_what_calls_return_is_one_line_and_prints_as_the_command_does():
     assert "too few differ" in str(gate)
     assert "<td>RR</td>" in gate._repr_html_()
     assert repr(tandem.load("infosearch-mini")).startswith("Benchmark(infosearch-mini: audience, ")
+
+
+def test_scores_print_the_table_of_the_command(tmp_path):
+    runs = {"a": {"q": {"d": 1.0, "e": 2.0}, "r": {"e": 1.0}}, "b": {"q": {"d": 2.0, "e": 1.0}, "r": {"e": 2.0, "d": 1.0}}}
+    files = [tmp_path / f"{name}.trec" for name in runs]
+    for file, (name, run) in zip(files, runs.items(), strict=True):
+        rows = (f"{query} Q0 {doc} 1 {score} {name}\n" for query, docs in run.items() for doc, score in docs.items())
+        file.write_text("".join(rows))
+    (tmp_path / "qrels.txt").write_text("q 0 d 1\nr 0 e 1\n")
+    printed = command("evaluate", *files, "--qrels", tmp_path / "qrels.txt", "-m", "RR", "--baseline", "a", check=True)
+    scores = tandem.evaluate(*files, qrels=tmp_path / "qrels.txt", measures="RR", baseline="a")
+    assert str(scores) == printed.stdout
+    assert "difference" in str(scores)
+    assert "<td>difference</td>" in scores._repr_html_()
+
+
+def test_a_benchmark_is_its_name_as_text_and_a_table_of_its_groups_in_a_notebook():
+    benchmark = tandem.load("infosearch-mini")
+    assert str(benchmark) == "infosearch-mini"
+    shown = benchmark._repr_html_()
+    assert "<th>group</th><th>here</th><th>cores</th><th>queries</th><th>documents</th>" in shown
+    assert "<td>audience</td><td>yes</td><td>12</td><td>24</td><td>148</td>" in shown
 
 
 def test_a_report_is_a_page_in_a_frame_and_floods_no_cell(tmp_path):

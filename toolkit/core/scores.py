@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -119,6 +119,7 @@ class Scores(ShownResult):
     intervals  of values whose measures have them (`MeasureSpec.intervals`): low and high
     findings  run -> `toolkit.metrics.families.diagnostics.Findings`, of which the notes tell
     controls  run of something else in the place of instructions -> what (`placebo`), and the run that it stands below
+    shown    the table that the command prints of them; the wide one of `to_frame` where there is none
     """
 
     rows: tuple[Score, ...]
@@ -127,6 +128,7 @@ class Scores(ShownResult):
     findings: Mapping[str, Any] = field(default_factory=dict)
     intervals: Mapping[Place, tuple[float, float]] = field(default_factory=dict)
     controls: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    shown: Callable[[Scores], Table] | None = field(default=None, compare=False)
 
     def change(self, row: Score) -> Change | None:
         """How a row differs from the baseline; None for a row of the baseline itself and where nothing was tested."""
@@ -146,7 +148,9 @@ class Scores(ShownResult):
         return f"Scores({runs}: {measures}; {len(self.rows):,} values)"
 
     def tables(self) -> list[Table]:
-        """The wide table, and the notes below it."""
+        """The command's table with the notes below it."""
+        if self.shown:
+            return [self.shown(self)]
         heads, rows = self._wide()
         return [Table([Column(head, label=place < 2) for place, head in enumerate(heads)], rows, self.notes)]
 

@@ -16,6 +16,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import home
+from toolkit.core.tables.aligned_table import Column, Table
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import local_copies
 from toolkit.datasets.group_data import Group, Part, part_name
@@ -70,6 +71,17 @@ class Benchmark:
     def __repr__(self) -> str:
         modes = f"; modes {', '.join(self.spec.modes)}" if self.spec.modes else ""
         return f"Benchmark({self._reference}: {', '.join(self.groups)}{modes})"
+
+    def _repr_html_(self) -> str:
+        counts = {
+            group["name"]: {"here": "yes" if self.is_present(group["name"]) else "no", **group.get("counts", {})}
+            for group in self.spec.groups
+        }
+        kinds = list(dict.fromkeys(kind for row in counts.values() for kind in row))
+        rows = [(name, *(row.get(kind) for kind in kinds)) for name, row in counts.items()]
+        modes = f"; modes {', '.join(self.spec.modes)}" if self.spec.modes else ""
+        title = f"{self._reference}{modes}: {self.spec.description}"
+        return Table([Column("group", label=True), *map(Column, kinds)], rows, title=title)._repr_html_()
 
     @property
     def comes_with_tandem(self) -> bool:

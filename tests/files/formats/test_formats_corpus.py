@@ -145,3 +145,11 @@ def test_blocks_keep_every_line_and_its_number(tmp_path):
         (1001, True),
         (1002, False),
     ]
+
+
+@pytest.mark.parametrize("line", ['{{"id": "{}", "text": "a pear"}}', "{}\ta pear", "<DOC><DOCNO>{}</DOCNO>a pear</DOC>"])
+def test_megabytes_of_blank_lines_are_left_out_and_counted(tmp_path, line):
+    file = tmp_path / "docs.txt"
+    file.write_text(line.format("d1") + "\n" * 3_000_000 + line.format("d2") + "\n")
+    entries = [entry for batch in read_corpus(file) for entry in batch.entries()]
+    assert [(entry.line, entry.doc.doc_id) for entry in entries] == [(1, "d1"), (3_000_001, "d2")]

@@ -30,11 +30,12 @@ from toolkit.evaluation.scores import subtopics
 from toolkit.evaluation.scores.core_queries import CORE, INSTRUCTION, check_unit
 from toolkit.evaluation.scores.judgments import Declared, Judgments, Part, check, in_modes_read, judged_by, modes_of_ids
 from toolkit.evaluation.scores.run_inputs import as_sources, load_each, load_runs
+from toolkit.evaluation.scores.score_table import lay_out
 from toolkit.evaluation.scores.scoring import MeasureSet, score, score_references
 from toolkit.evaluation.scores.subtopics import has_subtopics, perspectives
 from toolkit.files.provenance import Recorded
 from toolkit.metrics.evaluation import MISSING
-from toolkit.metrics.explanation import lay_out
+from toolkit.metrics.explanation import lay_out as lay_out_explained
 from toolkit.metrics.providers import is_ours
 
 IDS = ("tandem", "published")
@@ -119,7 +120,7 @@ class Evaluation:
             notes += [*tested, *untested(rows, changes)]
         if self.published:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
-        return Scores(tuple(rows), tuple(notes), changes, found, own_intervals, controls)
+        return Scores(tuple(rows), tuple(notes), changes, found, own_intervals, controls, lay_out)
 
     def _check_references(self) -> None:
         if not self.has_references:
@@ -148,7 +149,7 @@ class Evaluation:
         judging = [part for part in self.judgments.parts if any(split(known)[0] == base for known in part.qrels.query_ids)]
         if not judging:
             raise ToolkitError(f"{self.judgments.name} has no query {query_id}", f"it has {three(self.judgments.query_ids)}")
-        return [lay_out(run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs]
+        return [lay_out_explained(run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs]
 
 
 def _in_order(

@@ -4,7 +4,7 @@ import io
 import itertools
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -90,11 +90,12 @@ def read_corpus(path: str | Path, digest: Any = None) -> Iterator[Batch]:
         try:
             file = io.BufferedReader(raw) if not hasattr(raw, "peek") else raw
             start = file.peek(1)[:PEEK].decode("utf-8-sig", "replace").lstrip()
+            blocks = _blocks(file, digest)
             if start.startswith("{"):
-                yield from _json_batches(file, digest)
+                yield from _json_batches(blocks)
             else:
                 reader = _read_trec if start[:4].upper() == "<DOC" else _read_tsv
-                yield from batches_of(reader(_decoded(file, digest)))
+                yield from batches_of(reader(itertools.chain.from_iterable(map(_decoded, blocks))))
         except (EOFError, zlib.error, OSError) as error:
             if getattr(error, "errno", None):  # the disk, not the data
                 raise
@@ -109,20 +110,30 @@ def batches_of(entries: Iterator[Entry]) -> Iterator[Batch]:
         yield Batch(partial(list, batch))
 
 
-def _json_batches(file: BinaryIO, digest: Any) -> Iterator[Batch]:
-    """Blocks of whole lines: one that arrow finds nothing wrong with is not looked at line by line."""
+Block = tuple[int, bytes]  # the number of its first line, and whole lines
+
+
+def _blocks(file: BinaryIO, digest: Any) -> Iterator[Block]:
+    """Whole lines of a file; blocks of mere white space, of which a small packed file may hold gigabytes, are left out."""
     line = 1
     while block := file.read(BLOCK) + file.readline():
         if digest is not None:
             digest.update(block)
-        ids = ready_ids(block)
-        entries = partial(_json_entries, block, line)
-        yield Batch(entries, block if block.endswith(b"\n") else block + b"\n", ids) if ids else Batch(entries)
+        if not block.isspace():
+            yield line, block
         line += block.count(b"\n")
 
 
+def _json_batches(blocks: Iterator[Block]) -> Iterator[Batch]:
+    """A block that arrow finds nothing wrong with is not looked at line by line."""
+    for line, block in blocks:
+        ids = ready_ids(block)
+        entries = partial(_json_entries, block, line)
+        yield Batch(entries, block if block.endswith(b"\n") else block + b"\n", ids) if ids else Batch(entries)
+
+
 def _json_entries(block: bytes, line: int) -> list[Entry]:
-    return list(_read_jsonl(_decoded(io.BytesIO(block), None, line)))
+    return list(_read_jsonl(_decoded((line, block))))
 
 
 def ready_ids(block: bytes) -> list[str]:
@@ -153,11 +164,9 @@ def ready_ids(block: bytes) -> list[str]:
 Lines = Iterator[tuple[int, str]]
 
 
-def _decoded(file: Iterable[bytes], digest: Any, first: int = 1) -> Lines:
+def _decoded(block: Block) -> Lines:
     """Each line that is not blank, with its number; what is no UTF-8 stays visible as a lone surrogate."""
-    for number, line in enumerate(file, first):
-        if digest is not None:
-            digest.update(line)
+    for number, line in enumerate(io.BytesIO(block[1]), block[0]):
         text = line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
         if not text.isspace():
             yield number, text
