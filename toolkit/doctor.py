@@ -13,10 +13,19 @@ MARKS = {"ok": "ok    ", "absent": "absent", "bad": "BAD   "}
 
 
 def parser() -> argparse.ArgumentParser:
-    return command("doctor", __doc__, EPILOG)
+    made = command("doctor", __doc__, EPILOG)
+    made.add_argument(
+        "--licences",
+        nargs="*",
+        metavar="EXTRA",
+        help="list the packages that extras (all, if none is named) bring here, with the version and licence of their metadata",
+    )
+    return made
 
 
 def main(args: argparse.Namespace) -> int:
+    if args.licences is not None:
+        return _list_licences(args.licences or ["all"])
     from toolkit.engine.machine_check import examine
 
     bad = False
@@ -26,6 +35,20 @@ def main(args: argparse.Namespace) -> int:
             write_lines([f"{'':<20} fix: {finding.fix}"], indent=5)
         bad = bad or finding.state == "bad"
     return 1 if bad else 0
+
+
+def _list_licences(extras: list[str]) -> int:
+    from importlib.metadata import metadata
+
+    from toolkit.core.errors import ToolkitError
+    from toolkit.core.system.installation import licences
+
+    known = metadata("tandem-ir").get_all("Provides-Extra", [])
+    if unknown := [extra for extra in extras if extra not in known]:
+        raise ToolkitError(f"no extra {', '.join(map(repr, unknown))}", f"known: {', '.join(known)}")
+    found = licences(f"tandem-ir[{','.join(extras)}]")
+    write_lines(f"{name:<34} {version or '-':<16} {licence}" for name, version, licence in found)
+    return 0
 
 
 if __name__ == "__main__":

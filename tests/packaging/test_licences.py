@@ -1,13 +1,12 @@
 """What an installation brings: the licences that packages say, none that `[all]` must not have, and a digest of each file."""
 
 import re
-import runpy
 
-from command import ROOT, script
+from command import ROOT, tandem
 from packaging.utils import canonicalize_name
 
-SCRIPT = runpy.run_path(str(ROOT / "scripts" / "licences"))
-licences, asked = SCRIPT["licences"], SCRIPT["asked"]
+from toolkit.core.system.installation import licences
+
 PIN = re.compile(r"^(\S+)==(\S+)$", re.MULTILINE)
 
 
@@ -34,7 +33,7 @@ def test_packages_are_followed_through_their_extras_and_each_says_its_licence(tm
 
 def test_nothing_that_all_brings_is_under_gpl_3():
     third = re.compile(r"(?<!L)GPL(-3|v3| ?3)|General Public License v3")
-    assert [each for each in licences(*asked(["all"])) if third.search(each[2]) and "Lesser" not in each[2]] == []
+    assert [each for each in licences("tandem-ir[all]") if third.search(each[2]) and "Lesser" not in each[2]] == []
     assert [each[0] for each in licences("html2text") if third.search(each[2])] == ["html2text"]
 
 
@@ -47,15 +46,17 @@ def test_requirements_have_a_digest_of_all_that_is_brought_at_the_version_of_the
     assert len(locked) == len(blocks)
     pinned = {canonicalize_name(name): version for name, version in PIN.findall((ROOT / "constraints.txt").read_text())}
     assert {name: version for name, version in locked.items() if pinned.get(name, version) != version} == {}
-    found = licences(*asked(["all"]))
+    found = licences("tandem-ir[all]")
     assert len(found) > 100
-    assert {name for name, *_ in found} - locked.keys() == set()
+    assert {name for name, *_ in found} - locked.keys() == {"tandem-ir"}
 
 
 def test_they_are_listed():
-    lines = script("licences").stdout.splitlines()
+    lines = tandem("doctor", "--licences").stdout.splitlines()
     assert [line.split()[2] for line in lines if line.startswith("filelock ")] == ["MIT"]
     assert not [line for line in lines if line.startswith("html2text ")]
-    assert [
-        line for line in script("licences", "web").stdout.splitlines() if line.startswith("html2text ") and "GPL-3.0" in line
-    ]
+    lines = tandem("doctor", "--licences", "web").stdout.splitlines()
+    assert [line for line in lines if line.startswith("html2text ") and "GPL-3.0" in line]
+    refused = tandem("doctor", "--licences", "wep")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: no extra 'wep'\nhint:  known: lucene, ")

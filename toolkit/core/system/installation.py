@@ -1,9 +1,10 @@
-"""How an extra gets into this installation."""
+"""How an extra gets into this installation, and under which licences its packages are."""
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 PACKAGE = Path(__file__).resolve().parents[3]
@@ -39,3 +40,41 @@ def _packages(extra: str) -> Iterator[str]:
                 yield from _packages(nested)
         else:
             yield f"{wanted.name}{wanted.specifier}"
+
+
+def licences(*requirements: str) -> list[tuple[str, str, str]]:
+    """Name, version and licence of each package that requirements (`tandem-ir[all]`) bring to this machine, as metadata say.
+
+    The version of one that is not installed is empty, and nothing is known of what it needs.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    found: dict[str, tuple[str, str, str]] = {}
+    waiting, seen = _named(requirements), set()
+    while waiting:
+        name, extra = waiting.pop()
+        seen.add((name, extra))
+        try:
+            package = distribution(name)
+        except PackageNotFoundError:
+            found[name] = (name, "", "not installed")
+        else:
+            found[name] = (name, package.version, _licence(package.metadata))
+            waiting |= _named(package.requires or (), extra) - seen
+    return sorted(found.values())
+
+
+def _named(requirements: Iterable[str], extra: str = "") -> set[tuple[str, str]]:
+    """Name and extra (empty: without any) of what is required here by a package with its extra."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    applying = [each for each in map(Requirement, requirements) if not each.marker or each.marker.evaluate({"extra": extra})]
+    return {(canonicalize_name(each.name), more) for each in applying for more in ("", *each.extras)}
+
+
+def _licence(metadata: Any) -> str:
+    """The expression, else the classifiers, which name one where the text is a whole licence, else the text's first line."""
+    classified = [line.split(" :: ")[-1] for line in metadata.get_all("Classifier", ()) if line.startswith("License :: ")]
+    text = (metadata.get("License") or "").strip().split("\n")[0]
+    return metadata.get("License-Expression") or ", ".join(classified) or text or "its metadata say none"
