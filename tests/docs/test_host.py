@@ -23,7 +23,7 @@ BM25, RULES = (BASELINES / f"infosearch-mini.{name}.v2.trec.gz" for name in ("bm
 def test_the_workflow_runs_what_a_change_has_to_pass():
     content = yaml.safe_load((HOST / "workflows" / "test.yaml").read_text(encoding="utf-8"))
     run = [step["run"] for job in content["jobs"].values() for step in job["steps"] if "run" in step]
-    assert run == ["./.ci/run", "./scripts/test --lowest"]
+    assert run == ["./.ci/run", "./scripts/test --lowest", "./scripts/test --fresh"]
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert content["permissions"] == {"contents": "read"}
 

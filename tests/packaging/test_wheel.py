@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import venv
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +17,7 @@ from toolkit import __version__
 pytestmark = [pytest.mark.lucene, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+FRESH = "TANDEM_FRESH" in os.environ  # pip brings what is needed, as `scripts/test --fresh` has it; else it is borrowed
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +48,23 @@ def wheel(source, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory, borrowing_venv):
-    python = borrowing_venv(tmp_path_factory.mktemp("environment"))
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run(pip, check=True, capture_output=True)
+    """The interpreter of an environment with the wheel and all that it can have."""
+    folder = tmp_path_factory.mktemp("environment")
+    if FRESH:
+        return pip_installs(f"{wheel}[all]", fresh_venv(folder), "-c", str(ROOT / "constraints.txt"))
+    return pip_installs(wheel, borrowing_venv(folder), "--no-deps", "--no-index")
+
+
+def pip_installs(package, python, *options):
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", *options, str(package)]
+    done = subprocess.run(pip, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     return python
+
+
+def fresh_venv(folder):
+    venv.create(folder, symlinks=True)
+    return folder / "bin" / "python"
 
 
 def run(python, folder, *argv):
@@ -136,15 +151,18 @@ def test_a_wheel_without_extras_says_what_to_install(core, wheel, tmp_path, extr
     assert "Traceback" not in done.stderr
     assert done.returncode == (1 if extra and command[0] != "systems" else 0), done.stderr
     if extra:
-        assert f"pip install '{wheel}[{extra}]'" in done.stdout + done.stderr
+        place = next((wheel.parent.parent.glob("sdist*/*.tar.gz")), wheel) if FRESH else wheel
+        assert f"pip install '{place}[{extra}]'" in done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
-def core(wheel, tmp_path_factory, core_venv):
-    python = core_venv(tmp_path_factory.mktemp("core"))
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run(pip, check=True, capture_output=True)
-    return python
+def core(wheel, source, tmp_path_factory, core_venv):
+    """The interpreter of an environment without any extra; a fresh one is installed from the source distribution."""
+    folder = tmp_path_factory.mktemp("core")
+    if FRESH:
+        packed = next(made(source, tmp_path_factory.mktemp("sdist"), "--sdist").glob("*.tar.gz"))
+        return pip_installs(packed, fresh_venv(folder), "-c", str(ROOT / "constraints.txt"))
+    return pip_installs(wheel, core_venv(folder), "--no-deps", "--no-index")
 
 
 def test_the_package_index_shows_the_readme_without_links_that_lead_nowhere(wheel):
