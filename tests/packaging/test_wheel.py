@@ -51,7 +51,7 @@ def installed(wheel, tmp_path_factory, borrowing_venv):
     """The interpreter of an environment with the wheel and all that it can have."""
     folder = tmp_path_factory.mktemp("environment")
     if FRESH:
-        return pip_installs(f"{wheel}[all]", fresh_venv(folder), "-c", str(ROOT / "constraints.txt"))
+        return pip_installs(f"{wheel}[all,mteb,pyterrier]", fresh_venv(folder), "-c", str(ROOT / "constraints.txt"))
     return pip_installs(wheel, borrowing_venv(folder), "--no-deps", "--no-index")
 
 
@@ -143,7 +143,7 @@ def test_the_console_script_is_the_same_command(installed, tmp_path):
         ("", ("doctor",)),
     ],
 )
-def test_a_wheel_without_extras_says_what_to_install(core, wheel, tmp_path, extra, command):
+def test_a_wheel_without_extras_says_what_to_install(core, package, tmp_path, extra, command):
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"TANDEM_HOME": str(tmp_path)}
     done = subprocess.run(
         [core, "-m", f"toolkit.{command[0]}", *command[1:]], cwd=tmp_path, env=env, capture_output=True, text=True
@@ -151,18 +151,22 @@ def test_a_wheel_without_extras_says_what_to_install(core, wheel, tmp_path, extr
     assert "Traceback" not in done.stderr
     assert done.returncode == (1 if extra and command[0] != "systems" else 0), done.stderr
     if extra:
-        place = next((wheel.parent.parent.glob("sdist*/*.tar.gz")), wheel) if FRESH else wheel
-        assert f"pip install '{place}[{extra}]'" in done.stdout + done.stderr
+        assert f"pip install '{package}[{extra}]'" in done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
-def core(wheel, source, tmp_path_factory, core_venv):
-    """The interpreter of an environment without any extra; a fresh one is installed from the source distribution."""
+def core(package, tmp_path_factory, core_venv):
+    """The interpreter of an environment without any extra."""
     folder = tmp_path_factory.mktemp("core")
     if FRESH:
-        packed = next(made(source, tmp_path_factory.mktemp("sdist"), "--sdist").glob("*.tar.gz"))
-        return pip_installs(packed, fresh_venv(folder), "-c", str(ROOT / "constraints.txt"))
-    return pip_installs(wheel, core_venv(folder), "--no-deps", "--no-index")
+        return pip_installs(package, fresh_venv(folder), "-c", str(ROOT / "constraints.txt"))
+    return pip_installs(package, core_venv(folder), "--no-deps", "--no-index")
+
+
+@pytest.fixture(scope="module")
+def package(wheel, source, tmp_path_factory):
+    """What that is installed from: the wheel; into a fresh one the source distribution."""
+    return next(made(source, tmp_path_factory.mktemp("sdist"), "--sdist").glob("*.tar.gz")) if FRESH else wheel
 
 
 def test_the_package_index_shows_the_readme_without_links_that_lead_nowhere(wheel):

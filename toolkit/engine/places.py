@@ -40,7 +40,7 @@ HINTS = {
     "INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|UNRECOGNIZED_CLIENT|[Ee]xpired|credentials|HTTP status 40[013]": (
         "set credentials that are valid on every node, before Ray starts there"
     ),
-    "NETWORK_CONNECTION|REQUEST_TIMEOUT|[Cc]ould not connect|[Tt]imed? ?out": (
+    "NETWORK_CONNECTION|REQUEST_TIMEOUT|[Cc]ould(?: not|n't) connect|[Tt]imed? ?out": (
         "is the address right (AWS_ENDPOINT_URL, region), and is it reached from every node?"
     ),
 }
