@@ -88,11 +88,11 @@ def json_rows(lines: Iterable[tuple[int, str]], read: Callable[[Any], Row], prob
 
 
 def _unpack(file: BinaryIO, path: str | Path, most: int | None) -> bytes:
-    chunks, lines, left = [], 1, math.inf if most is None else most
+    whole, lines, left = io.BytesIO(), 1, math.inf if most is None else most  # what joins a list of parts has them twice
     try:
         # read1 hands out what is there before it fails: the line of the break is exact
         while left >= 0 and (chunk := file.read1(CHUNK)):
-            chunks.append(chunk)
+            whole.write(chunk)
             left -= len(chunk)
             lines += chunk.count(b"\n")
     except (EOFError, zlib.error, OSError) as error:
@@ -100,7 +100,7 @@ def _unpack(file: BinaryIO, path: str | Path, most: int | None) -> bytes:
             raise
         message = f"{path}, line {lines}: the compressed data is damaged or breaks off here"
         raise ToolkitError(message, "make or fetch the file again") from error
-    return b"".join(chunks)
+    return whole.getvalue()
 
 
 def is_text(line: bytes) -> bool:

@@ -55,6 +55,7 @@ def read_topics(path: str | Path) -> list[Topic]:
     data, source = read_bytes(path).removeprefix(codecs.BOM_UTF8), source_name(path)
     refuse(source, [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))])
     text = data.decode().replace("\r\n", "\n")
+    del data  # a packed file may hold a gigabyte
     topics, problems, seen, unread = [], [], {}, {}
     for line, parsed in _reader(text)(text, unread):
         if isinstance(parsed, Problem):
@@ -92,10 +93,10 @@ def topics_from_rows(rows: Iterable[Topic | Mapping[str, Any]]) -> list[Topic]:
 
 
 def _reader(text: str) -> Callable[[str, dict[str, None]], Iterator[Parsed]]:
-    start = text.lstrip()
-    if start.startswith("{"):
+    first = re.search(r"\S", text)
+    if first and first[0] == "{":
         return _read_jsonl
-    return _read_trec if start.startswith("<") else _read_tsv
+    return _read_trec if first and first[0] == "<" else _read_tsv
 
 
 def _topic(line: int, values: dict[str, Any]) -> Parsed:
