@@ -44,9 +44,7 @@ def tries(folder: Path, seed: int, numbers: range) -> Iterator[Outcome]:
         done, problems = command(*words, cwd=work, env={**os.environ, "TANDEM_HOME": str(work / "home")})
         peak = int(re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())[1]) << 10
         problems += [f"{peak / 1e9:.1f} GB of memory"] if peak > MEMORY else []
-        found = (
-            words[0] == "runs" and words[1] == "verify" and b"F002" in done.stdout
-        )  # which was asked
+        found = words[0] == "runs" and words[1] == "verify" and b"F002" in done.stdout  # which was asked
         problems += [f"status {done.returncode}"] if done.returncode != 2 - found else []
         problems += ["no error: line"] if not found and b"error: " not in done.stderr else []
         left = sum(path.stat().st_size for path in work.rglob("*") if path.is_file() and not path.is_symlink())
