@@ -29,7 +29,7 @@ def refusals() -> Iterator[None]:
         raise refused from error
 
 
-_exit: dict[str, int | None] = {"status": None}
+_exit: dict[str, int | None] = {"status": None, "signal": None}
 
 
 def guard(
@@ -71,7 +71,7 @@ def _guarded(
         return _fail(error)
     except KeyboardInterrupt as end:
         print("; ".join(["interrupted", *getattr(end, "__notes__", ())]), file=sys.stderr)
-        return 128 + (end.signal if isinstance(end, _Ended) else signal.SIGINT)
+        return 128 + (_exit["signal"] or signal.SIGINT)
     except BrokenPipeError:
         # the reader of a pipe (`| head`) has gone: not an error, but nothing more may be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -111,14 +111,6 @@ def _leave() -> None:
     os._exit(_exit["status"])
 
 
-class _Ended(KeyboardInterrupt):
-    """A signal that ends the command."""
-
-    def __init__(self, number: int):
-        super().__init__()
-        self.signal = number
-
-
 @contextmanager
 def _signals_as_interrupts() -> Iterator[None]:
     """SIGTERM (batch systems) and SIGHUP (a terminal that is closed) as Ctrl-C, where nobody else handles or ignores them."""
@@ -129,8 +121,10 @@ def _signals_as_interrupts() -> Iterator[None]:
     def end(number: int, frame: object) -> None:
         for each in ours:
             signal.signal(each, signal.SIG_IGN)  # what is left is to clean up
-        raise _Ended(number)
+        _exit["signal"] = number  # not of the exception: Ray raises one of its own in its place
+        raise KeyboardInterrupt
 
+    _exit["signal"] = None
     for number in ours:
         signal.signal(number, end)
     try:

@@ -74,6 +74,8 @@ def line_of(process: psutil.Process) -> str:
 
 def wrong(what: str, status: int, said: str) -> list[str]:
     """What the command should not have done."""
+    if what in PARTS and status == 0:  # all was computed before it was noticed
+        return []
     wanted = {"ended": 143, "killed": -9}.get(what, 1)
     problems = [] if status == wanted else [f"status {status}"]
     problems += ["a stack of C++"] if "***" in said else []
@@ -92,6 +94,6 @@ def prepare(folder: Path) -> None:
     folder.mkdir(parents=True)
     rng = random.Random(7)
     words = ("river", "tree", "house", "cat", "dog", "bird", "train", "sea", "fruit", "apple", "plum", "glass", "iron", "storm")
-    docs = ({"id": f"d{number}", "text": " ".join(rng.choices(words, k=8))} for number in range(200))
+    docs = ({"id": f"d{number}", "text": " ".join(rng.choices(words, k=8))} for number in range(2000))
     (folder / "docs.jsonl").write_text("".join(f"{json.dumps(doc)}\n" for doc in docs))
     subprocess.run([*ENCODE[:-1], "one"], cwd=folder, check=True, capture_output=True)
