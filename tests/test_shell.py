@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 
@@ -145,3 +146,15 @@ def test_the_nearest_option_may_be_a_subcommands(capsys):
 
     assert shell.guard(made, lambda args: None, ["check", "--benchmrk", "x"]) == 2
     assert capsys.readouterr().err.splitlines()[1] == "hint:  did you mean --benchmark? Or see tandem example --help"
+
+
+def test_a_library_that_raises_an_interrupt_of_its_own_does_not_hide_the_signal(capsys):
+    def waits_in_a_library(args):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt from None  # as Ray's C++ does
+
+    assert run(waits_in_a_library) == 143
+    assert run(fails_with(KeyboardInterrupt())) == 130
+    assert capsys.readouterr().err == "interrupted\ninterrupted\n"
