@@ -57,7 +57,16 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--to", required=True, metavar="OUT", help="the folder to write; one that was built before is replaced")
     answered = "let people answer questions about items, and take their answers back"
     review_commands(add("review", answered, lambda args: args.run_review_command(args)))
-    _check_options(add("check", "check for what no score shows: surface cues, duplicates, systems that made items", run_check))
+    sub = add("check", "check for what no score shows: surface cues, duplicates, systems that made items", run_check)
+    sub.add_argument("benchmark", metavar="OUT", help="the folder of a benchmark, built or not, or the name of one")
+    runs = "also look for runs of systems that made items, and for instructions that change no score of the run"
+    sub.add_argument("runs", nargs="*", metavar="RUN", help=runs)
+    near = sub.add_argument_group("near-duplicates")
+    similarity = "the least Jaccard similarity of runs of five characters (default: 0.8)"
+    near.add_argument("--similarity", type=float, default=0.8, metavar="X", help=similarity)
+    near.add_argument("--dense", action="store_true", help="also paraphrases, by the vectors of all-minilm-l6-v2")
+    near.add_argument("--cosine", type=float, default=0.9, metavar="X", help="the least cosine of these (default: 0.9)")
+    table_options(sub)
     sub = add("datasheet", "write datasheet.md: counts, who made it, what the checks found, what it is not for", run_datasheet)
     sub.add_argument("folder", metavar="OUT", help="the folder of a benchmark, built or not")
     return made
@@ -79,18 +88,6 @@ def review_commands(made: argparse.ArgumentParser) -> None:
     sub = add("status", "show how far reviews are, how far reviewers agree, and what is to be settled", run_review_status)
     build_argument(sub)
     reviewed_step_option(sub, "all that are reviewed")
-    table_options(sub)
-
-
-def _check_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("benchmark", metavar="OUT", help="the folder of a benchmark, built or not, or the name of one")
-    runs = "also look for runs of systems that made items, and for instructions that change no score of the run"
-    sub.add_argument("runs", nargs="*", metavar="RUN", help=runs)
-    near = sub.add_argument_group("near-duplicates")
-    similarity = "the least Jaccard similarity of runs of five characters (default: 0.8)"
-    near.add_argument("--similarity", type=float, default=0.8, metavar="X", help=similarity)
-    near.add_argument("--dense", action="store_true", help="also paraphrases, by the vectors of all-minilm-l6-v2")
-    near.add_argument("--cosine", type=float, default=0.9, metavar="X", help="the least cosine of these (default: 0.9)")
     table_options(sub)
 
 

@@ -98,7 +98,12 @@ def main(args: argparse.Namespace) -> None:
 
         check_judged(args.benchmark[0], args.qrels)
     if args.plots:
-        _save(models, args.plots, args.width or "page")
+        from pathlib import Path
+
+        from toolkit.reporting.figures.drawing import save
+
+        for path in save(models, Path(args.plots), args.width or "page"):
+            note(f"written: {path}")
     if args.plots and args.output is None:
         return
     style = TableStyle(percent=args.percent, decimals=args.decimals)
@@ -138,15 +143,6 @@ def _write_site(args: argparse.Namespace) -> None:
     pairs = [(first, second) for first, second in args.pair]
     written = report_site(**options_of(args, report_site) | {"output": args.site, "pairs": pairs})
     note(f"written: {args.site} ({written.files} files: {written.changed} new or changed, {written.removed} removed)")
-
-
-def _save(models: list, folder: str, width: str) -> None:
-    from pathlib import Path
-
-    from toolkit.reporting.figures.drawing import save
-
-    for path in save(models, Path(folder), width):
-        note(f"written: {path}")
 
 
 if __name__ == "__main__":

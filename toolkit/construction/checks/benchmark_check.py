@@ -112,14 +112,14 @@ class BenchmarkCheck:
         """What may make numbers say something else than they seem to, a line each."""
         return [
             *(circularity_text(alike) for alike in grouped(self.circular)),
-            *(_ignored_text(effect) for effect in self.effects if effect.what == LABELS and effect.ignored),
+            *(
+                f"group {effect.group}: {len(effect.ignored):,} of {effect.queries:,} instructions change no label"
+                for effect in self.effects
+                if effect.what == LABELS and effect.ignored
+            ),
             *(_cue_text(row) for row in self.cues if row.is_found),
             *_pair_texts(self.pairs),
         ]
-
-
-def _ignored_text(effect: Effect) -> str:
-    return f"group {effect.group}: {len(effect.ignored):,} of {effect.queries:,} instructions change no label"
 
 
 def _cue_text(row: SurfaceRow) -> str:
@@ -165,11 +165,16 @@ def check_benchmark(
     effects = [effect for each in judged if (effect := unchanged_labels(each)).queries]
     effects += unchanged_scores(evaluation, judged[0].group) if evaluation else []
     shares = shares_of(judgments) if judgments and judgments.provenance else None
+    cues: list[SurfaceRow] = []
+    with progress("surface cues", len(judged), "groups") as advance:
+        for each in judged:
+            cues += surface_cues(each)
+            advance(1)
     return BenchmarkCheck(
         find(name).name,
         tuple(_problems(folder, groups, pairs)),
         tuple(effects),
-        tuple(_cues(judged)),
+        tuple(cues),
         tuple(pairs),
         None if shares is None else tuple(shares),
         tuple(circular(evaluation.runs, shares or ()) if evaluation else ()),
@@ -177,34 +182,20 @@ def check_benchmark(
     )
 
 
-def _cues(groups: Sequence[JudgedTexts]) -> list[SurfaceRow]:
-    found = []
-    with progress("surface cues", len(groups), "groups") as advance:
-        for each in groups:
-            found += surface_cues(each)
-            advance(1)
-    return found
-
-
 def _problems(folder: str, groups: Sequence[JudgedTexts], pairs: Sequence[Alike]) -> Iterator[str]:
     """What is wrong with the folder's files, items of the provenance that are not there, one text with two labels."""
     if folder:
         yield from map(str, check_folder(folder, parse=parse).problems)
-    if unknown := _unknown_items(folder, groups):
+    known = {doc_id for each in groups for doc_id in each.docs}
+    for topic in (topic for each in groups for topics in each.topics.values() for topic in topics):
+        known |= {topic.query_id, topic.base_id, topic.group_id}
+    path = provenance_file(folder)
+    if unknown := [item for item in read_provenances(path) if item not in known] if path else []:
         items = "1 item is" if len(unknown) == 1 else f"{len(unknown):,} items are"
         yield f"{PROVENANCE}: {items} neither document nor query ({three(unknown)})"
     for pair in (pair for pair in pairs if pair.is_contradictory):
         first, second = pair.first.item_id, pair.second.item_id
         yield f"documents {first} and {second} are one text, and only one is relevant to query {pair.opposed}"
-
-
-def _unknown_items(folder: str, groups: Sequence[JudgedTexts]) -> list[str]:
-    if (path := provenance_file(folder)) is None:
-        return []
-    known = {doc_id for each in groups for doc_id in each.docs}
-    for topic in (topic for each in groups for topics in each.topics.values() for topic in topics):
-        known |= {topic.query_id, topic.base_id, topic.group_id}
-    return [item for item in read_provenances(path) if item not in known]
 
 
 def _unchecked(groups: Sequence[JudgedTexts], judged: Sequence[JudgedTexts], has_makers: bool) -> Iterator[str]:

@@ -106,8 +106,13 @@ class Anomalies(Step):
         shutil.rmtree(draft, ignore_errors=True)
         new_folder(draft, content_of(items), MODES)
         rankings = [_found(run) for run in self._runs(draft, tools.systems)]
-        similarities = [found for found, is_one in rankings if is_one]
-        why = dict(self._anomalies(items, [found for found, _ in rankings], similarities))
+        kinds = [[found for found, _ in rankings], [found for found, is_one in rankings if is_one]]
+        why: dict[str, str] = {}
+        for item in items:
+            lists = [[run.get(join_mode(item.id, MODE), {}) for run in runs] for runs in kinds]
+            for document in item.fields[GOLD]:
+                if reason := anomaly(document["id"], *lists, depth=self.depth, share=self.share, score=self.score):
+                    why[document["id"]] = reason
         golds = {item.id: [document["id"] for document in item.fields[GOLD]] for item in items}
         shown = {item.id for item in items if self.people and all(doc_id in why for doc_id in golds[item.id])}
         left_out = {doc_id: reason for doc_id, reason in why.items() if all(doc_id not in golds[name] for name in shown)}
@@ -118,17 +123,6 @@ class Anomalies(Step):
         """Why -> how many items are shown to people."""
         counts = Counter(item.fields[ANOMALY] for item in items if ANOMALY in item.fields)
         return {"found": counts} if counts else {}
-
-    def _anomalies(
-        self, items: Sequence[Item], found: Sequence[Mapping[str, Found]], similarities: Sequence[Mapping[str, Found]]
-    ) -> Iterator[tuple[str, str]]:
-        """(document id, why it is an anomaly)."""
-        for item in items:
-            query = join_mode(item.id, MODE)
-            lists = [[run.get(query, {}) for run in runs] for runs in (found, similarities)]
-            for document in item.fields[GOLD]:
-                if reason := anomaly(document["id"], *lists, depth=self.depth, share=self.share, score=self.score):
-                    yield document["id"], reason
 
     def _runs(self, draft: Path, files: Sequence[Path]) -> Iterator[Run]:
         from toolkit.files.formats import read_run

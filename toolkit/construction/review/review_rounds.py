@@ -122,8 +122,13 @@ def export_review(
     Raises ToolkitError where there is nothing to review, and for what `review_of` refuses.
     """
     check_counts(first=first)
-    _check_reviewers(reviewers)
-    _check_up_to_date(build, step)
+    if wrong := [name for name in reviewers if name != name.strip() or review_answers.wrong_name(name)]:
+        raise ToolkitError(f"{wrong[0]!r} is no name of a reviewer", "1 to 100 characters, no blanks around them")
+    if len(set(reviewers)) < len(reviewers):
+        raise ToolkitError("a reviewer is named twice", "name each once")
+    if changed := [state for state in build.states()[: build.config.step_number(step)] if not state.is_done]:
+        what = f"the step {changed[0].step.name} is not up to date ({changed[0].state})"
+        raise ToolkitError(f"{what}: reviewers would see outdated items", f"`tandem build run {build.path} {step}` comes first")
     review = review_of(build, step, form)
     # by key, which is a digest: the order of items tells nothing either
     sheets = sorted((review.unsettled if to_settle else review.unanswered)[:first])
@@ -152,21 +157,6 @@ def import_review(build: BuildFolder, files: Sequence[str | Path]) -> review_ans
         return review.form, review.sheets
 
     return review_answers.import_files(build.path, files, sheets_of)
-
-
-def _check_reviewers(reviewers: Sequence[str]) -> None:
-    if wrong := [name for name in reviewers if name != name.strip() or review_answers.wrong_name(name)]:
-        raise ToolkitError(f"{wrong[0]!r} is no name of a reviewer", "1 to 100 characters, no blanks around them")
-    if len(set(reviewers)) < len(reviewers):
-        raise ToolkitError("a reviewer is named twice", "name each once")
-
-
-def _check_up_to_date(build: BuildFolder, step: str) -> None:
-    """ToolkitError where an earlier step is not up to date: people would look at items that will be others."""
-    earlier = build.states()[: build.config.step_number(step)]
-    if changed := [state for state in earlier if not state.is_done]:
-        what = f"the step {changed[0].step.name} is not up to date ({changed[0].state})"
-        raise ToolkitError(f"{what}: reviewers would see outdated items", f"`tandem build run {build.path} {step}` comes first")
 
 
 def _form_of(build: BuildFolder, step: str, form: str) -> str:
@@ -213,6 +203,11 @@ def render(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) -
 
 
 def _data(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) -> dict[str, Any]:
+    options = [question.id for question in form.questions if question.options]
+    items = []
+    for sheet in sheets:
+        choices = {name: [{"id": key, "text": text} for key, _, text in sheet.choices[name]] for name in options}
+        items.append({"key": sheet.key, "texts": sheet.texts, "choices": choices})
     return {
         "export": export.digest,
         "form": form.name,
@@ -223,14 +218,8 @@ def _data(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) ->
             {"id": each.id, "text": each.text, "choices": list(each.choices) or None, "written": each.written}
             for each in form.questions
         ],
-        "items": [_item(form, sheet) for sheet in sheets],
+        "items": items,
     }
-
-
-def _item(form: Form, sheet: Sheet) -> dict[str, Any]:
-    options = [question.id for question in form.questions if question.options]
-    choices = {name: [{"id": key, "text": text} for key, _, text in sheet.choices[name]] for name in options}
-    return {"key": sheet.key, "texts": sheet.texts, "choices": choices}
 
 
 def _file(path: Path) -> str:

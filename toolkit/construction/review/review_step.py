@@ -145,8 +145,13 @@ class ReviewStep(Step):
         for item in prepared:
             if item.rejected:
                 yield item
+            elif item.id not in sheets:
+                yield item.passed()
+            elif (decision := decide(form, sheets[item.id], answers[item.id], self.reviewers)).waiting:
+                yield replace(item.passed(), waiting=True)
             else:
-                yield self._decided(form, item, sheets[item.id], answers[item.id]) if item.id in sheets else item.passed()
+                judged = {"role": "judged", "by": PERSON, "prompt": form.name, "sha256": form.sha256}
+                yield item.passed(**{CHOSEN: dict(decision.choices)}).by(judged).reject(decision.rejected)
 
     def prepared(self, items: Sequence[Item]) -> Iterable[Item]:
         """The items with the fields that reviewers need beside their own; rejected, where one cannot be shown. For kinds."""
@@ -165,14 +170,6 @@ class ReviewStep(Step):
             for question, choice in item.fields.get(CHOSEN, {}).items():
                 counts.setdefault(question, Counter())[choice] += 1
         return counts
-
-    def _decided(self, form: Form, item: Item, sheet: Sheet, answers: Sequence[Answer]) -> Item:
-        decision = decide(form, sheet, answers, self.reviewers)
-        if decision.waiting:
-            return replace(item.passed(), waiting=True)
-        judged = {"role": "judged", "by": PERSON, "prompt": form.name, "sha256": form.sha256}
-        done = item.passed(**{CHOSEN: dict(decision.choices)}).by(judged)
-        return done.reject(decision.rejected) if decision.rejected else done
 
     def _in_words_of_form(self, item: Item) -> Item:
         """An item with the fields that the form calls otherwise under these names, too."""

@@ -27,24 +27,12 @@ Place = tuple[str, str]  # measure and mode
 def render(
     pairs: Sequence[Pair], browsed: pages.Browsed, *, title: str, notes: Sequence[str] = (), frame: pages.Frame | None = None
 ) -> str:
-    """The page as HTML.
+    """The page as HTML: means, differences with intervals and p, queries up and down, and how alike the rankings are, for each
+    pair, and of several pairs all differences from the first run beside each other; below it the browser of queries.
 
     pairs  of each other run with the first
     notes  beside those of the pairs
     """
-    return pages.render(
-        browsed,
-        title=title,
-        frame=frame,
-        above=summary(pairs, browsed, notes),
-        style=(FOLDER / "diff_page.css").read_text(encoding="utf-8"),
-        script=(FOLDER / "diff_page.js").read_text(encoding="utf-8"),
-    )
-
-
-def summary(pairs: Sequence[Pair], browsed: pages.Browsed, notes: Sequence[str] = ()) -> Markup:
-    """Means, differences with intervals and p, queries up and down, and how alike the rankings are: for each pair, and of
-    several pairs all differences from the first run beside each other."""
     opening = browsed.columns[browsed.opening]
     changed = [pair for pair in pairs if pair.comparison]
     html = pages.template(FOLDER, "diff_page.html").render(
@@ -53,7 +41,14 @@ def summary(pairs: Sequence[Pair], browsed: pages.Browsed, notes: Sequence[str] 
         family=next((pair.family for pair in pairs if pair.family), ""),
         notes=list(dict.fromkeys([*notes, *(note for pair in pairs for note in pair.notes)])),
     )
-    return Markup(html)
+    return pages.render(
+        browsed,
+        title=title,
+        frame=frame,
+        above=Markup(html),
+        style=(FOLDER / "diff_page.css").read_text(encoding="utf-8"),
+        script=(FOLDER / "diff_page.js").read_text(encoding="utf-8"),
+    )
 
 
 def _pair(pair: Pair, opening: Place) -> dict[str, Any]:
@@ -114,7 +109,7 @@ def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
         spec = registry.measure(change.measure)
         # without an interval its ends are where the difference is
         ends = (change.difference if math.isnan(end) else end for end in (change.low, change.difference, change.high))
-        low, middle, high = (_x(end / reach) for end in ends)
+        low, middle, high = (round(WIDTH / 2 + end / reach * (WIDTH / 2 - 4), 1) for end in ends)
         rows.append(
             {
                 "group": change.group,
@@ -136,10 +131,6 @@ def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _x(share: float) -> float:
-    return round(WIDTH / 2 + share * (WIDTH / 2 - 4), 1)
 
 
 def _together(pairs: Sequence[Pair]) -> dict[str, Any]:
