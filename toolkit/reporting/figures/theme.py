@@ -122,12 +122,6 @@ def lead(rows: Iterable[dict[str, Any]], model: ReportModel) -> list[dict[str, A
     return [{**row, "run": shown[row["run"]], **({LEADS: 1} if marked and row["run"] in first else {})} for row in rows]
 
 
-def run_legend(model: ReportModel) -> Any:
-    """The legend of runs, in which a click chooses one; the leading ones where all would be too many."""
-    shown = run_labels(model)
-    return alt.Legend(values=[shown[name] for name in drawn_runs(model)], symbolLimit=0, symbolStrokeWidth=0)
-
-
 def with_legend_clicks(first: alt.Chart) -> alt.Chart:
     """The first layer whose legend is shown: Vega takes clicks on a legend's entries where a selection is bound to it."""
     return first.add_params(alt.selection_point("legend", fields=["run"], bind="legend")).properties(name="legend_of")
@@ -140,7 +134,10 @@ def run_looks(model: ReportModel, *channels: str, legend: bool = False) -> dict[
     legend    whether the channel has one
     """
     looks = {"shape": (alt.Shape, SHAPES), "strokeDash": (alt.StrokeDash, DASHES)}
-    names, shown, made = run_names(model), run_legend(model) if legend else None, {}
+    called, shown, made = run_labels(model), None, {}
+    if legend:  # in which a click chooses a run; the leading ones where all would be too many
+        shown = alt.Legend(values=[called[name] for name in drawn_runs(model)], symbolLimit=0, symbolStrokeWidth=0)
+    names = list(called.values())
     for channel in channels:
         kind, values = looks.get(channel, (alt.Color, COLOURS))
         scale = alt.Scale(domain=names, range=[values[number % len(values)] for number in range(len(names))])

@@ -227,14 +227,12 @@ def _values_of(
     base: str, part: Part, keys: Iterable[tuple[str, str]], values: Sequence[Values]
 ) -> dict[tuple[str, str], list[float | None]]:
     core = (part.cores or {}).get(base, base)
-    rows = {key: [_number(row.get(key, {}), base, core) for row in values] for key in keys}
-    return {key: row for key, row in rows.items() if any(value is not None for value in row)}
-
-
-def _number(values: Mapping[str, float], base: str, core: str) -> float | None:
-    """A query's own value, or that of its core query."""
-    value = values.get(base, values.get(core))
-    return None if value is None or math.isnan(value) else round(value, DECIMALS)
+    found: dict[tuple[str, str], list[float | None]] = {}
+    for key in keys:  # a query's own value, or that of its core query
+        row = [each.get(key, {}).get(base, each.get(key, {}).get(core, math.nan)) for each in values]
+        if not all(map(math.isnan, row)):
+            found[key] = [None if math.isnan(value) else round(value, DECIMALS) for value in row]
+    return found
 
 
 def _head(run: Run) -> Ranked:
@@ -285,16 +283,12 @@ def _judged(
     others = ([join_mode(base, other) for other in modes.of(role)] for role in (BASE, INSTRUCTED))
     pair = [next((labels[key] for key in variants if key in labels), {}) for variants in others]
     for row in rows:
-        kind = _kind(row.doc_id, row.label, pair if mode else [])
+        kind = "relevant" if row.label > 0 else OTHER
+        if mode and all(pair) and pair[0].get(row.doc_id, 0) > 0:
+            kind = "gold" if pair[1].get(row.doc_id, 0) > 0 else "negative"
         if kind == OTHER and row.doc_id not in listed:
             continue
         yield codes.setdefault(row.doc_id, len(codes)), row.label, kind, row.ranks
-
-
-def _kind(doc_id: str, label: int, pair: Sequence[Mapping[str, int]]) -> str:
-    if pair and all(pair) and pair[0].get(doc_id, 0) > 0:
-        return "gold" if pair[1].get(doc_id, 0) > 0 else "negative"
-    return "relevant" if label > 0 else OTHER
 
 
 def _texts(docs: Sequence[str], place: Mapping[int, str], find: Find | None) -> list[str]:

@@ -181,17 +181,29 @@ class Fitting:
     def _data(self, shown: Shown) -> dict[str, Any]:
         """What the table of queries shows beside the queries."""
         browsed = self.browsed
+        opened = "" if len(browsed.runs) < 2 else "No measure differs. "
+        if self.moves:
+            opened = f"Opens on what moved most: {_column(*browsed.columns[self.opening])['name']}. "
+        limits = {
+            "characters": f"documents have their first {shown.characters} characters",
+            "judged": f"of the relevant documents of a query that stand in no list, {shown.judged} are named",
+            "top": f"lists have their top {shown.top}",
+            "words": f"queries and instructions have their first {shown.words} characters",
+            "queries": f"of {self.whole.queries:,} queries the first {shown.queries:,} are here",
+        }
+        limited = [text for name, text in limits.items() if getattr(shown, name) < getattr(self.whole, name)]
+        notes = [f"So that the page stays small: {'; '.join(limited)}."] if limited else []
         return {
             "runs": [shortened(run, NAME) for run in browsed.runs],
             "columns": [_column(*column) for column in browsed.columns],
             "opening": self.opening,
-            "about": self._about(shown),
+            "about": f"{opened}Lists have their top {shown.top}; relevant documents have their true ranks.",
             "roles": dict(browsed.modes),
             "languages": dict(browsed.languages),
             "kinds": self.kinds,
             "top": shown.top,
             "characters": shown.characters,
-            "notes": [*self._left_out(shown), *(shortened(note, NOTE) for note in self.notes)],
+            "notes": [*notes, *(shortened(note, NOTE) for note in self.notes)],
         }
 
     def _questions_json(self, words: int, queries: int) -> str:
@@ -208,27 +220,6 @@ class Fitting:
                 for question in self.browsed.questions[:queries]
             ]
         )
-
-    def _about(self, shown: Shown) -> str:
-        """What the page opens on, and how much of rankings it has."""
-        opened = ""
-        if self.moves:
-            opened = f"Opens on what moved most: {_column(*self.browsed.columns[self.opening])['name']}. "
-        elif len(self.browsed.runs) > 1:
-            opened = "No measure differs. "
-        return f"{opened}Lists have their top {shown.top}; relevant documents have their true ranks."
-
-    def _left_out(self, shown: Shown) -> list[str]:
-        """What is not in the page, as a note."""
-        limits = {
-            "characters": f"documents have their first {shown.characters} characters",
-            "judged": f"of the relevant documents of a query that stand in no list, {shown.judged} are named",
-            "top": f"lists have their top {shown.top}",
-            "words": f"queries and instructions have their first {shown.words} characters",
-            "queries": f"of {self.whole.queries:,} queries the first {shown.queries:,} are here",
-        }
-        limited = [text for name, text in limits.items() if getattr(shown, name) < getattr(self.whole, name)]
-        return [f"So that the page stays small: {'; '.join(limited)}."] if limited else []
 
     def _packed_rankings(self, judged: int, top: int, queries: int) -> tuple[str, list[int]]:
         """Rankings, a third of their size, and the documents that they have, numbered as they come."""

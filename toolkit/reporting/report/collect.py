@@ -216,7 +216,13 @@ def _facts(
     # a run that is called by its file's path has a name without it
     called = system_name(name if run.tag in run.source.split(", ") else run.tag, first)
     system = find_system(called)
-    own_rows = rows[run.tag]
+    by_key: dict[Key, list[Score]] = defaultdict(list)
+    for row in (row for row in rows[run.tag] if row.query_id):
+        by_key[Key(row.group, row.measure, row.mode)].append(row)
+    values = {
+        key: QueryValues(tuple(row.query_id for row in own), np.array([row.value for row in own]))
+        for key, own in by_key.items()
+    }
     return RunFacts(
         name=name,
         run=run,
@@ -226,19 +232,9 @@ def _facts(
         cost=cost_of(records, system),
         records=records,
         sources=tuple(files),
-        scores=tuple(row for row in own_rows if not row.query_id),
+        scores=tuple(row for row in rows[run.tag] if not row.query_id),
         judged=tuple(judged),
         findings=findings,
         references={order: tuple(aggregate) for order, aggregate in rows.items() if order != run.tag},
-        values=_values(row for row in own_rows if row.query_id),
+        values=values,
     )
-
-
-def _values(rows: Iterable[Score]) -> dict[Key, QueryValues]:
-    by_key: dict[Key, list[Score]] = defaultdict(list)
-    for row in rows:
-        by_key[Key(row.group, row.measure, row.mode)].append(row)
-    return {
-        key: QueryValues(tuple(row.query_id for row in rows), np.array([row.value for row in rows]))
-        for key, rows in by_key.items()
-    }

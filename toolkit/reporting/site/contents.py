@@ -256,7 +256,14 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     """
     names = list(dict.fromkeys(names))
     for length in range(8, 72, 8):
-        safe = {name: _safe(name, length) for name in names}
+        safe = {}
+        for name in names:
+            plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+            left = UNSAFE.sub("-", plain).strip("-._+")[:LONGEST]
+            # a name that looks like one with a digest gets its own, so that it is never another's
+            is_own = left == name and is_safe(name) and not SUFFIXED.fullmatch(name)
+            digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+            safe[name] = name if is_own else f"{left or 'name'}-{digest}"
         if len(set(safe.values())) == len(safe):
             break
     return safe
@@ -265,13 +272,3 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
 def is_safe(name: str) -> bool:
     """Whether every file system and server takes a name as it is."""
     return bool(SAFE.fullmatch(name)) and not RESERVED.fullmatch(name)
-
-
-def _safe(name: str, length: int) -> str:
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    left = UNSAFE.sub("-", plain).strip("-._+")[:LONGEST]
-    # a name that looks like one with a digest gets its own, so that it is never another's
-    if left == name and is_safe(name) and not SUFFIXED.fullmatch(name):
-        return left
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:length]
-    return f"{left or 'name'}-{digest}"

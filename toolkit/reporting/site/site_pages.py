@@ -83,8 +83,13 @@ class SitePages:
     def _column(self, model: ReportModel, column: Column) -> Mapping[str, dict[str, Any]]:
         """Run -> its cell, with where value and interval lie on the column's scale, from 0 to 100."""
         if (model.name, column) not in self._cells:
-            values = {facts.name: value for facts in model.runs if (value := value_of(model, facts, column))}
-            self._cells[model.name, column] = {name: _cell(value, _scale(values.values())) for name, value in values.items()}
+            values = {}
+            for facts in (facts for facts in model.runs if facts.value(*column, model.overall) is not None):
+                bounds = interval(facts, model.judgments, keys(model, model.overall, column)) or (None, None)
+                values[facts.name] = Value(facts.value(*column, model.overall), *bounds)
+            ends = [end for value in values.values() for end in (value.value, value.low, value.high) if end is not None]
+            scale = min(ends, default=0.0), max(ends, default=0.0)
+            self._cells[model.name, column] = {name: _cell(value, scale) for name, value in values.items()}
         return self._cells[model.name, column]
 
     def _marked(self, model: ReportModel, column: Column) -> Mapping[str, dict[str, Any]]:
@@ -127,7 +132,10 @@ class SitePages:
         ]
         versions = [each for key, each in self.contents.versions.items() if key[1] == called and len(each) > 1]
         history = [{"benchmark": each[0].model.name, "series": each[0].series, "steps": steps(each)} for each in versions]
-        records = [(entry, _dumped(entry)) for entry in entries]
+        records: list[tuple[Entry, list[tuple[Download, str]]]] = []
+        for entry in entries:
+            dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in entry.facts.records]
+            records.append((entry, list(zip((each for each in entry.downloads if each.record), dumped, strict=True))))
         return self._page(
             page,
             called,
@@ -184,24 +192,12 @@ def _head(measure: str, mode: str) -> dict[str, str]:
     return {"measure": shown_measure(measure), "mode": "" if mode == PAIRED else mode, "arrow": arrow, "note": spec.title}
 
 
-def _scale(values: Any) -> tuple[float, float]:
-    """From where to where a column's intervals reach."""
-    ends = [end for value in values for end in (value.value, value.low, value.high) if end is not None]
-    return min(ends), max(ends)
-
-
 def _cell(value: Value, scale: tuple[float, float]) -> dict[str, Any]:
     low, high = scale
     width = (high - low) or 1.0
     ends = {"value": value.value, "low": value.low, "high": value.high}
     places = {name: None if end is None else round(100 * (end - low) / width, 1) for name, end in ends.items()}
     return {"value": value, "mark": "", "places": places, "zero": round(-100 * low / width, 1) if low < 0 < high else None}
-
-
-def _dumped(entry: Entry) -> list[tuple[Download | None, str]]:
-    dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in entry.facts.records]
-    recorded = [each for each in entry.downloads if each.record]
-    return list(zip(recorded, dumped, strict=True))
 
 
 def _number(value: float | None, *, signed: bool = False) -> str:
@@ -239,15 +235,6 @@ def headline_columns(model: ReportModel) -> list[Column]:
     """Two: how well is searched, and the number that the benchmark is about; one where that is the same."""
     first, *others = argued(model) or [leading(model)]
     return [first, *(column for column in others if registry.measure(column[0]).name != registry.measure(first[0]).name)]
-
-
-def value_of(model: ReportModel, facts: RunFacts, column: Column) -> Value | None:
-    """A run's number over all groups; None where it has none."""
-    value = facts.value(*column, model.overall)
-    if value is None:
-        return None
-    bounds = interval(facts, model.judgments, keys(model, model.overall, column))
-    return Value(value, *(bounds or (None, None)))
 
 
 def marks(model: ReportModel, runs: Sequence[RunFacts], column: Column) -> dict[str, str]:

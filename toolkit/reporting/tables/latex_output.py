@@ -93,7 +93,8 @@ class Part:
             place += count
         blocks = []
         for block in table.blocks:
-            heading = [[_heading(block.label, self)]] if block.heading else []
+            words = _words(block.label, self.total, size)
+            heading = [[f"\\multicolumn{{{len(self.widths)}}}{{@{{}}l@{{}}}}{{\\textit{{{words}}}}}"]] if block.heading else []
             rows = ([_cell(*each, size) for each in zip(row, table.heads, self.widths, strict=True)] for row in block.rows)
             blocks.append([*heading, *rows])
         alignment = "".join("r" if head.number else "l" for head in table.heads)
@@ -142,7 +143,8 @@ def _fitted(table: Table, limit: float, *, whole: bool = False) -> Part | None:
 def _sized(table: Table, font: tuple[float, float, float], limit: float, breaks: bool) -> Part:
     size, _, gap = font
     columns = _columns(table)
-    widths = [size * max(_head_em(head, cells), _cells_em(cells)) for head, cells in zip(table.heads, columns, strict=True)]
+    texts = [(_head_lines(*each), each[1]) for each in zip(table.heads, columns, strict=True)]
+    widths = [size * max([_cells_em(cells), *map(em, lines)]) for lines, cells in texts]
     ends = [0, *itertools.accumulate(count for _, count in table.spans)]
     for (above, count), start in zip(table.spans, ends, strict=False):
         together = sum(widths[start : start + count]) + 2 * gap * (count - 1)
@@ -152,7 +154,12 @@ def _sized(table: Table, font: tuple[float, float, float], limit: float, breaks:
             width if head.number else min(width, size * least([head.short, *(cell.text for cell in cells)]))
             for width, head, cells in zip(widths, table.heads, columns, strict=True)
         ]
-        widths = _levelled(widths, floors, limit - 2 * gap * (len(widths) - 1))
+        # the widest are made equal until all fit, none below its floor
+        level, room, wide = max(widths), limit - 2 * gap * (len(widths) - 1), widths
+        while (
+            sum(widths := [max(min(each, level), floor) for each, floor in zip(wide, floors, strict=True)]) > room and level > 0
+        ):
+            level -= 1
     return Part(table, font, tuple(widths), limit)
 
 
@@ -160,28 +167,11 @@ def _columns(table: Table) -> list[tuple[Cell, ...]]:
     return list(zip(*(row for block in table.blocks for row in block.rows), strict=True)) or [()] * len(table.heads)
 
 
-def _levelled(widths: Sequence[float], floors: Sequence[float], room: float) -> list[float]:
-    """The widths with the widest made equal until all fit, none below its floor."""
-    level = max(widths)
-    while sum(levelled := [max(min(each, level), floor) for each, floor in zip(widths, floors, strict=True)]) > room:
-        if level <= 0:
-            break
-        level -= 1
-    return levelled
-
-
 def _cells_em(cells: Sequence[Cell]) -> float:
-    return max((_cell_em(cell) for cell in cells), default=0.0)
-
-
-def _cell_em(cell: Cell) -> float:
     # the minus of a number is that of formulas
-    plain = em(cell.text if cell.value is None else cell.text.replace("-", "−"))
-    return plain * (BOLD if BEST in cell.mark.split() else 1)
-
-
-def _head_em(head: Head, cells: Sequence[Cell]) -> float:
-    return max(map(em, _head_lines(head, cells)), default=0.0)
+    texts = (cell.text if cell.value is None else cell.text.replace("-", "−") for cell in cells)
+    bold = (BOLD if BEST in cell.mark.split() else 1 for cell in cells)
+    return max((em(text) * wider for text, wider in zip(texts, bold, strict=True)), default=0.0)
 
 
 def _head_lines(head: Head, cells: Sequence[Cell]) -> list[str]:
@@ -276,10 +266,6 @@ def _environment(part: Part) -> str:
 
 def _explained(table: Table) -> list[str]:
     return [f"{SAID[mark]}: {_sentence(meaning)}." for mark, meaning in table.used_marks.items()]
-
-
-def _heading(text: str, part: Part) -> str:
-    return f"\\multicolumn{{{len(part.widths)}}}{{@{{}}l@{{}}}}{{\\textit{{{_words(text, part.total, part.font[0])}}}}}"
 
 
 def _head(head: Head, cells: Sequence[Cell], width: float, size: float) -> str:

@@ -88,7 +88,8 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 def _layers(model: ReportModel) -> list[alt.Chart]:
     looks, chart = run_looks(model, "color", "shape"), chart_of().encode(opacity=focused())
     across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
-    tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]
+    named = {"value": "value", "control value": "its value"}
+    tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in named.items()]
     between = alt.Tooltip("_between:N", title="95 % interval of the control's value")
     return [
         chart_of()
@@ -103,8 +104,6 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     ]
 
 
-TIPS = {"value": "value", "control value": "its value"}
-
 CONTROLS = plot("controls", applies, draw, drawn, most=ROWS)
 
 
@@ -117,19 +116,15 @@ def _families(model: ReportModel) -> list[list[RunFacts]]:
     return [own for own in found.values() if len(own) >= FEWEST]
 
 
-def _sent(facts: RunFacts) -> str:
-    """What stands in the place of instructions, or `template`."""
-    kinds = {str(part(record, "method").get("instruction") or "template") for record in facts.records}
-    return ", ".join(sorted(kinds))
-
-
 def of_templates(model: ReportModel) -> Drawn:
     """Each run of a system that was sent different things, by the leading number; systems in the order of the report."""
-    rows = [
-        (min((each.name for each in own), key=len), facts.name, _sent(facts), facts.value(*leading(model), model.overall))
-        for own in _families(model)
-        for facts in own
-    ]
+    rows = []
+    for own in _families(model):
+        system = min((each.name for each in own), key=len)
+        for facts in own:
+            # what stands in the place of instructions
+            sent = {str(part(record, "method").get("instruction") or "template") for record in facts.records}
+            rows.append((system, facts.name, ", ".join(sorted(sent)), facts.value(*leading(model), model.overall)))
     return Drawn(("system", "run", "sent", "value"), tuple(rows))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolkit import registry
 from toolkit.core.system.lazy_names import alt
@@ -134,12 +134,23 @@ def drawn_radar(model: ReportModel) -> Drawn:
 def draw_radar(model: ReportModel) -> alt.TopLevelMixin:
     """A circle a measure, a spoke a group, a closed line a run; retrieval and reranking apart, on the same rings."""
     rows = lead(drawn_radar(model).dicts(), model)
-    circles = []
+    groups, circles = own_groups(model), []
+    turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
     for column in paired(model):
         own = [row for row in rows if row["measure"] == column[0]]
+        rings = ticks([row["value"] for row in own])
+        circle = Circle(turns, rings, 2 * rings[0] - rings[1])
+        for row in own:
+            row |= {**circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])}
         for name, names in stages(model).items():
             title = ", ".join(filter(None, (axis_name(*column), name)))
-            circles.append(_circle(model, title, [row for row in own if row["run"] in names], own, first=not circles))
+            places = [row for row in own if row["run"] in names]
+            ends = [{**row, "_number": len(groups)} for row in places if row["_number"] == 0]
+            base = only_leading(chart_of(places + ends), model).encode(*circle.axes(), opacity=focused())
+            line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=40)
+            lines, points = lines_and_points(line, point, model, ["run:N", "group:N", "value:Q"], order="_number:Q")
+            lines = lines if circles else with_legend_clicks(lines)
+            circles.append(alt.layer(*_web(circle), lines, points, title=title, width=300, height=300))
     return alt.concat(*circles, columns=ACROSS, align="each")
 
 
@@ -175,23 +186,6 @@ class Circle(NamedTuple):
         labelled = {"labelExpr": f"format(datum.value + ({self.centre!r}), '.2~f')", "grid": False, "domain": False}
         axis = alt.Axis(values=[ring - self.centre for ring in self.rings], **labelled)
         return alt.X("_x:Q", axis=None, scale=scale), alt.Y("_y:Q", axis=axis, scale=scale, title=None)
-
-
-def _circle(
-    model: ReportModel, title: str, rows: list[dict[str, Any]], scaled: list[dict[str, Any]], *, first: bool
-) -> alt.TopLevelMixin:
-    """scaled: the rows that the rings are chosen by; first: it has the legend."""
-    groups = own_groups(model)
-    rings = ticks([row["value"] for row in scaled])
-    turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
-    circle = Circle(turns, rings, 2 * rings[0] - rings[1])
-    places = [{**row, **circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])} for row in rows]
-    ends = [{**row, "_number": len(groups)} for row in places if row["_number"] == 0]
-    base = only_leading(chart_of(places + ends), model).encode(*circle.axes(), opacity=focused())
-    line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=40)
-    lines, points = lines_and_points(line, point, model, ["run:N", "group:N", "value:Q"], order="_number:Q")
-    lines = with_legend_clicks(lines) if first else lines
-    return alt.layer(*_web(circle), lines, points, title=title, width=300, height=300)
 
 
 def _web(circle: Circle) -> list[alt.Chart]:

@@ -8,8 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from toolkit.core.qrels import Qrels
-from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.analyses.coverage import first_ranks
 from toolkit.evaluation.scores.scoring import own_queries
@@ -41,14 +39,6 @@ def has_perspectives(model: ReportModel) -> bool:
     return not model.judgments.modes and all(has_subtopics(part.qrels) for part in model.judgments.parts)
 
 
-def found_by(run: Run, qrels: Qrels) -> tuple[np.ndarray, np.ndarray]:
-    """(queries, DEPTH) how many of a question's perspectives the top k hold, k from 1; and (queries,) how many it has."""
-    first = np.minimum(first_ranks(run, qrels, DEPTH), DEPTH + 1).astype(np.int64)
-    at = np.zeros((len(qrels.query_ids), DEPTH + 2), np.int64)
-    np.add.at(at, (named_perspectives(qrels)[0], first), 1)
-    return at[:, 1:-1].cumsum(axis=1), at.sum(axis=1)
-
-
 def curves(model: ReportModel, *, every: bool) -> Mapping[str, np.ndarray]:
     """Run -> (DEPTH,) the share of questions at each depth; over several groups the mean of theirs.
 
@@ -59,7 +49,11 @@ def curves(model: ReportModel, *, every: bool) -> Mapping[str, np.ndarray]:
     for facts in model.runs:
         of_groups = []
         for part in model.judgments.parts:
-            held, named = found_by(own_queries(facts.run, part), part.qrels)
+            first = np.minimum(first_ranks(own_queries(facts.run, part), part.qrels, DEPTH), DEPTH + 1).astype(np.int64)
+            at = np.zeros((len(part.qrels.query_ids), DEPTH + 2), np.int64)
+            np.add.at(at, (named_perspectives(part.qrels)[0], first), 1)
+            # how many of a question's perspectives the top k hold, k from 1; and how many it has
+            held, named = at[:, 1:-1].cumsum(axis=1), at.sum(axis=1)
             of_groups.append((held >= np.minimum(named[:, None], enough)).mean(axis=0))
         shares[facts.name] = np.mean(of_groups, axis=0)
     return shares

@@ -119,7 +119,10 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 
 def _panel(model: ReportModel, title: str, lines: list[dict], ends: tuple[float, float]) -> alt.LayerChart:
     last = [row for row in lines if row["_place"] == len(mode_names(model)) - 1]
-    labels = [*_spread_labels([row for row in last if row["_shown"]], ends)]
+    shown, scale = [row for row in last if row["_shown"]], HEIGHT / np.log(ends[1] / ends[0])
+    pixels = spread([scale * np.log(row["rank"] / ends[0]) for row in shown], HEIGHT)
+    ranks = [round(float(ends[0] * np.exp(pixel / scale)), 3) for pixel in pixels]
+    labels = [{**row, "_at": rank} for row, rank in zip(shown, ranks, strict=True)]
     labels += [{**row, "_at": row["rank"]} for row in last if not row["_shown"]]  # shown when its run is chosen
     axes = {"x": _modes_axis(model), "y": _rank_axis(ends, AXIS)}
     base = chart_of(lines).encode(**axes, opacity=line_opacity())
@@ -139,13 +142,6 @@ def _panel(model: ReportModel, title: str, lines: list[dict], ends: tuple[float,
         height=HEIGHT,
         title=alt.Title(title, fontSize=12, fontWeight="bold", anchor="start"),
     )
-
-
-def _spread_labels(rows: list[dict], ends: tuple[float, float]) -> Iterator[dict]:
-    """Rows with the rank `_at` which their label stands."""
-    scale = HEIGHT / np.log(ends[1] / ends[0])
-    for row, pixel in zip(rows, spread([scale * np.log(row["rank"] / ends[0]) for row in rows], HEIGHT), strict=True):
-        yield {**row, "_at": round(float(ends[0] * np.exp(pixel / scale)), 3)}
 
 
 def _modes_axis(model: ReportModel) -> alt.X:

@@ -79,7 +79,13 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         for row in found
     ]
     blind = sorted({row["blind"] for row in rows if "blind" in row})
-    marks = _said(rows, blind[0] if len(blind) == 1 else None, ends)
+    marks: list[dict[str, Any]] = []  # what stands beside the reference lines
+    if len(blind) == 1:
+        marks.append({"_x": blind[0], "_y": ends[1][1], "_text": "blind: ignores instructions", "_line": True})
+    if bands := [row for row in rows if "random, low" in row]:
+        lowest = min(bands, key=lambda row: row["relevance"])
+        text = "random orders of the same lists"
+        marks.append({"_x": lowest["random, low"], "_y": lowest["relevance"], "_text": text, "_line": False})
     best = [called[name] for name in front([row[:3] for row in found])]
     steps = [{f"_{key}": row[key] for key in FIELDS[:2]} for name in best for row in rows if row["run"] == name]
     for name, size in LAYOUTS.items():
@@ -92,18 +98,6 @@ def _ends(values: Sequence[float]) -> list[float]:
     low, high = min(values), max(values)
     margin = max(MARGIN * (high - low), 0.005) if high > low else 0.05
     return [round(low - margin, 3), round(high + margin, 3)]
-
-
-def _said(rows: Sequence[Mapping[str, Any]], blind: float | None, ends: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
-    """What stands beside the reference lines."""
-    marks = (
-        [{"_x": blind, "_y": ends[1][1], "_text": "blind: ignores instructions", "_line": True}] if blind is not None else []
-    )
-    if bands := [row for row in rows if "random, low" in row]:
-        lowest = min(bands, key=lambda row: row["relevance"])
-        text = "random orders of the same lists"
-        marks.append({"_x": lowest["random, low"], "_y": lowest["relevance"], "_text": text, "_line": False})
-    return marks
 
 
 def _place(
