@@ -62,10 +62,14 @@ def _named_index(given: str) -> tuple[str, str]:
 def main(args: argparse.Namespace) -> int:
     from toolkit.registry.published.paper_tables import papers
     from toolkit.studies.reproduce import COMPARISON, PAGE, Reproduction, reproduce
-    from toolkit.studies.reproduce.packed import pack
+    from toolkit.studies.reproduce.packed import pack, verify
 
     if args.verify:
-        return _verify(args)
+        if args.paper or args.export or args.dry_run:
+            raise ToolkitError("--verify stands alone", "tandem reproduce --verify F")
+        digest, found = verify(Path(args.verify))
+        write_lines(found or [f"all files are those of the manifest {digest}"])
+        return int(bool(found))
     if not args.paper:
         raise ToolkitError("no paper named", f"tandem reproduce PAPER: {', '.join(papers())}")
     reproduction = Reproduction(
@@ -84,16 +88,6 @@ def main(args: argparse.Namespace) -> int:
         packed, digest = pack(reproduction.output, args.paper, Path(args.export))
         note(f"written: {args.export} ({packed} files; cite it by its manifest's SHA-256, {digest})")
     return failed(outcome.failures)
-
-
-def _verify(args: argparse.Namespace) -> int:
-    from toolkit.studies.reproduce.packed import verify
-
-    if args.paper or args.export or args.dry_run:
-        raise ToolkitError("--verify stands alone", "tandem reproduce --verify F")
-    digest, found = verify(Path(args.verify))
-    write_lines(found or [f"all files are those of the manifest {digest}"])
-    return int(bool(found))
 
 
 if __name__ == "__main__":

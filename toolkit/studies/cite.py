@@ -94,14 +94,12 @@ def entry(kind: str, key: str, **fields: Any) -> str:
     """One entry of BibTeX: fields that are empty are left out, titles keep their capitals, special characters are escaped."""
     given = {name: str(value) for name, value in fields.items() if value}
     width = max(map(len, given))
-    lines = [f"  {name:<{width}} = {_value(name, value)}" for name, value in given.items()]
+    lines = []
+    for name, value in given.items():
+        escaped = value if name in ("url", "eprint", "doi") else SPECIAL.sub(r"\\\1", value)
+        whole = name == "title" or value == DEVELOPERS  # braces keep capitals, and an organisation one name
+        lines.append(f"  {name:<{width}} = " + (f"{{{{{escaped}}}}}" if whole else f"{{{escaped}}}"))
     return "\n".join([f"@{kind}{{{key},", ",\n".join(lines), "}"]) + "\n"
-
-
-def _value(name: str, value: str) -> str:
-    escaped = value if name in ("url", "eprint", "doi") else SPECIAL.sub(r"\\\1", value)
-    whole = name == "title" or value == DEVELOPERS  # braces keep capitals, and an organisation one name
-    return f"{{{{{escaped}}}}}" if whole else f"{{{escaped}}}"
 
 
 def _add_run(found: Citations, path: Path) -> None:

@@ -155,10 +155,8 @@ def _sized(table: Table, font: tuple[float, float, float], limit: float, breaks:
             for width, head, cells in zip(widths, table.heads, columns, strict=True)
         ]
         # the widest are made equal until all fit, none below its floor
-        level, room, wide = max(widths), limit - 2 * gap * (len(widths) - 1), widths
-        while (
-            sum(widths := [max(min(each, level), floor) for each, floor in zip(wide, floors, strict=True)]) > room and level > 0
-        ):
+        level, room, wide = max(widths), limit - 2 * gap * (len(widths) - 1), list(zip(widths, floors, strict=True))
+        while sum(widths := [max(min(each, level), floor) for each, floor in wide]) > room and level > 0:
             level -= 1
     return Part(table, font, tuple(widths), limit)
 

@@ -7,7 +7,7 @@ is not made again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -109,9 +109,12 @@ class Reproduction:
                     own = outcome.failures[before:]
                     why.setdefault(row.name, own[-1].error.message if own else "what it is made of is not there")
         self._remember()
-        for row in self._made_before():
-            with recorded(f"scores of {row.name}", outcome.failures):
-                scores[row.name] = self._scores(row)
+        # rows that nobody asked for now, and whose files are there with their records: they are compared, too
+        for row in (row for row in self.tables.others if row.part.scores == "evaluate"):
+            is_judged = not row.part.judge or is_sound(self.files.qrels_path(row), "qrels")
+            if is_judged and is_sound(self.files.path(row)):
+                with recorded(f"scores of {row.name}", outcome.failures):
+                    scores[row.name] = self._scores(row)
         self._compare(outcome, scores, why)
         return outcome
 
@@ -151,13 +154,6 @@ class Reproduction:
             if not make_row(labels, failures, executor):
                 raise failures[0].error
         return scores_of(self.files, row, runs, labels.path if labels else None)
-
-    def _made_before(self) -> Iterator[Row]:
-        """Rows that nobody asked for now, and whose files are there with their records: they are compared, too."""
-        for row in self.tables.others:
-            is_judged = not row.part.judge or is_sound(self.files.qrels_path(row), "qrels")
-            if row.part.scores == "evaluate" and is_judged and is_sound(self.files.path(row)):
-                yield row
 
     def _remember(self) -> None:
         """Rows that are not made now were sent what their records say."""

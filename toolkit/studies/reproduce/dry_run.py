@@ -331,10 +331,9 @@ def unmade_places(tables: Tables) -> list[tuple[str, str]]:
         corpus = entry.get("group", "").removeprefix("/")
         where = corpus or " ".join(value for name, value in entry.items() if name not in ("table", "why"))
         places.setdefault((entry["why"], where), {})[entry["table"]] = None
-    return [(f"{_named(list(found))}{f' ({where})' if where else ''}", why) for (why, where), found in places.items()]
-
-
-def _named(tables: list[str]) -> str:
-    """`table 9`, `tables 3, 4`, `text`."""
-    names = ", ".join(sorted(tables, key=lambda name: (len(name), name)))
-    return f"table{'s' * (len(tables) > 1)} {names}" if tables[0].isdigit() else names
+    named = []
+    for (why, where), found in places.items():
+        names = ", ".join(sorted(found, key=lambda name: (len(name), name)))
+        names = f"table{'s' * (len(found) > 1)} {names}" if next(iter(found)).isdigit() else names
+        named.append((f"{names}{f' ({where})' if where else ''}", why))
+    return named

@@ -6,7 +6,7 @@ And which of our numbers the paper's own tests tell from the best of their colum
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,7 +53,13 @@ def scores_of(files: RowFiles, row: Row, runs: Sequence[Path], qrels: Path | Non
     if part.scores == STANCE:
         [run] = _read(runs)
         found = stance({FORMS[0]: run}, _judgments(part.topics, qrels), read_stances(files.stances_path))
-        return list(_over_questions(found.rows, part.measures.values()))
+        scores = []  # shares of the questions of all groups together, where the rows have them of each
+        for measure in part.measures.values():
+            own = [score for score in found.rows if score.measure == measure]
+            questions = sum(score.queries for score in own)
+            value = sum(score.value * score.queries for score in own) / questions
+            scores.append(own[0]._replace(group=AVERAGE, value=value, queries=questions))
+        return scores
     given = str(qrels) if qrels else None
     measures = list(measures_of(files.tables.paper))
     return list(evaluate([*map(str, runs)], benchmark=part.topics, qrels=given, measures=measures, ori_unit="both").rows)
@@ -87,14 +93,6 @@ def _read(runs: Sequence[Path]) -> list[Run]:
     """Runs, called by their files: one system's in two parts are two runs."""
     read = [read_run(path) for path in runs]
     return [replace(run, tag=path.stem) for run, path in zip(read, runs, strict=True)]
-
-
-def _over_questions(rows: Sequence[Score], measures: Iterable[str]) -> Iterator[Score]:
-    """Shares of the questions of all groups together, where the rows have them of each."""
-    for measure in measures:
-        own = [row for row in rows if row.measure == measure]
-        questions = sum(row.queries for row in own)
-        yield own[0]._replace(group=AVERAGE, value=sum(row.value * row.queries for row in own) / questions, queries=questions)
 
 
 def _judgments(topics: str, qrels: Path | None = None) -> Judgments:
