@@ -109,7 +109,14 @@ def read_config(folder: str | Path, prompts: str | Path | None = None) -> BuildC
 
 
 def _config(content: Mapping[str, Any], folder: Path, problems: list[str], prompts: str | Path | None) -> BuildConfig | None:
-    systems = _systems(content.get("systems", []), folder, problems)
+    given = content.get("systems", [])
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        problems.append(f"systems: expected YAML files, found {given!r}")
+        names = []
+    paths = [folder / Path(name).expanduser() for name in names]
+    problems += (f"systems: no file {path}" for path in paths if not path.is_file())
+    systems = [path for path in paths if path.is_file()]
     models = read_models(content.get("models", {}), systems, problems)
     try:
         module = kind_module(str(content.get("kind", "")))
@@ -129,16 +136,6 @@ def _config(content: Mapping[str, Any], folder: Path, problems: list[str], promp
     if not problems:
         problems += (f"steps: {step.name}: {each}" for step in steps for each in step.problems(seeds, steps))
     return BuildConfig(content["kind"], seeds, models, steps, tuple(systems))
-
-
-def _systems(given: Any, folder: Path, problems: list[str]) -> list[Path]:
-    names = [given] if isinstance(given, str) else given
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        problems.append(f"systems: expected YAML files, found {given!r}")
-        return []
-    paths = [folder / Path(name).expanduser() for name in names]
-    problems += (f"systems: no file {path}" for path in paths if not path.is_file())
-    return [path for path in paths if path.is_file()]
 
 
 def _steps(given: Any, known: Sequence[type[Step]], problems: list[str]) -> Iterator[Step]:

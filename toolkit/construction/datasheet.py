@@ -124,17 +124,15 @@ def _cores(topics: Sequence[Topic]) -> int:
 
 
 def _sources(known: _Known) -> list[str]:
-    seeds = [f"- seeds, {key}: {_named(value)}" for key, value in known.facts.get("seeds", {}).items()]
+    seeds = []
+    for key, value in known.facts.get("seeds", {}).items():
+        named = value.get("name", value) if isinstance(value, Mapping) else value
+        if isinstance(named, Mapping):  # files with the beginnings of their SHA-256
+            named = ", ".join(f"{name} ({digest[:SHORT]})" for name, digest in named.items())
+        seeds.append(f"- seeds, {key}: {named}")
     source = {key: " ".join(str(text).split()) for key, text in known.own.spec.source.items() if text}
     licence = source.pop("licence", UNKNOWN)
     return [*seeds, *(f"- {key}: {text}" for key, text in source.items()), f"- licence of the seeds: {licence}"]
-
-
-def _named(value: Any) -> str:
-    """A seed: its name, or files with the beginnings of their SHA-256."""
-    if not isinstance(value, Mapping) or "name" in value:
-        return str(value["name"] if isinstance(value, Mapping) else value)
-    return ", ".join(f"{name} ({digest[:SHORT]})" for name, digest in value.items())
 
 
 def _steps(steps: Sequence[Mapping[str, Any]]) -> list[str]:

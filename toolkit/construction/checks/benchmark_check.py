@@ -110,30 +110,19 @@ class BenchmarkCheck:
     @property
     def warnings(self) -> list[str]:
         """What may make numbers say something else than they seem to, a line each."""
-        return [
-            *(circularity_text(alike) for alike in grouped(self.circular)),
-            *(
-                f"group {effect.group}: {len(effect.ignored):,} of {effect.queries:,} instructions change no label"
-                for effect in self.effects
-                if effect.what == LABELS and effect.ignored
-            ),
-            *(_cue_text(row) for row in self.cues if row.is_found),
-            *_pair_texts(self.pairs),
-        ]
-
-
-def _cue_text(row: SurfaceRow) -> str:
-    condition = f" ({row.condition})" if row.condition else ""
-    found = [f"a classifier's area {row.area.value:.2f}, at least {row.area.low:.2f}"] if row.area.is_found else []
-    found += [f"{row.cue.name} alone {row.cue.area:.2f}"] if row.cue.is_found else []
-    return f"group {row.group}{condition}: surface tells gold documents from {row.others}: {'; '.join(found)}"
-
-
-def _pair_texts(pairs: Sequence[Alike]) -> Iterator[str]:
-    for what, by in dict.fromkeys((pair.what, pair.by) for pair in pairs):
-        alike = [pair for pair in pairs if (pair.what, pair.by) == (what, by)]
-        across = sum(pair.first.group != pair.second.group for pair in alike)
-        yield f"{len(alike):,} pairs of {what} are near-duplicates by {by}, {across:,} of them in two groups"
+        found = [circularity_text(alike) for alike in grouped(self.circular)]
+        for each in (effect for effect in self.effects if effect.what == LABELS and effect.ignored):
+            found.append(f"group {each.group}: {len(each.ignored):,} of {each.queries:,} instructions change no label")
+        for row in (row for row in self.cues if row.is_found):
+            condition = f" ({row.condition})" if row.condition else ""
+            tells = [f"a classifier's area {row.area.value:.2f}, at least {row.area.low:.2f}"] if row.area.is_found else []
+            tells += [f"{row.cue.name} alone {row.cue.area:.2f}"] if row.cue.is_found else []
+            found.append(f"group {row.group}{condition}: surface tells gold documents from {row.others}: {'; '.join(tells)}")
+        for what, by in dict.fromkeys((pair.what, pair.by) for pair in self.pairs):
+            alike = [pair for pair in self.pairs if (pair.what, pair.by) == (what, by)]
+            across = sum(pair.first.group != pair.second.group for pair in alike)
+            found.append(f"{len(alike):,} pairs of {what} are near-duplicates by {by}, {across:,} of them in two groups")
+        return found
 
 
 def check_benchmark(

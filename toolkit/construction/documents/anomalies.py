@@ -105,11 +105,15 @@ class Anomalies(Step):
         draft = tools.folder / DRAFT
         shutil.rmtree(draft, ignore_errors=True)
         new_folder(draft, content_of(items), MODES)
-        rankings = [_found(run) for run in self._runs(draft, tools.systems)]
-        kinds = [[found for found, _ in rankings], [found for found, is_one in rankings if is_one]]
+        found: list[Mapping[str, Found]] = []  # of each run query id -> what it lists
+        similarities: list[Mapping[str, Found]] = []
+        for run in self._runs(draft, tools.systems):
+            rows = ((query_id, enumerate(ranking, 1)) for query_id, ranking in run.rankings())
+            found.append({query_id: {each.doc_id: (rank, each.score) for rank, each in ranking} for query_id, ranking in rows})
+            similarities += found[-1:] if is_similarity(run) else []
         why: dict[str, str] = {}
         for item in items:
-            lists = [[run.get(join_mode(item.id, MODE), {}) for run in runs] for runs in kinds]
+            lists = [[run.get(join_mode(item.id, MODE), {}) for run in runs] for runs in (found, similarities)]
             for document in item.fields[GOLD]:
                 if reason := anomaly(document["id"], *lists, depth=self.depth, share=self.share, score=self.score):
                     why[document["id"]] = reason
@@ -155,12 +159,3 @@ def without_documents(items: Sequence[Item], why: Mapping[str, str]) -> Iterator
             yield item.passed().by(BY_RULE).reject("no instruction negative is left")
         else:
             yield item.passed(**kept).by(BY_RULE)
-
-
-def _found(run: Run) -> tuple[dict[str, Found], bool]:
-    """Query id -> what the run lists; whether its scores are similarities."""
-    lists = {
-        query_id: {scored.doc_id: (rank, scored.score) for rank, scored in enumerate(ranking, 1)}
-        for query_id, ranking in run.rankings()
-    }
-    return lists, is_similarity(run)

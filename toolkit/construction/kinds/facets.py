@@ -50,14 +50,6 @@ def tagged_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise ToolkitError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)}", TAGGED, problems=problems)
 
 
-def _vocabulary(path: Path) -> dict[str, str]:
-    """Tag -> its name."""
-    names = read_yaml(path)
-    if not isinstance(names, dict) or not all(isinstance(text, str) for row in names.items() for text in row):
-        raise ToolkitError(f"{path} is no vocabulary", "it has a line for each tag: facet::value, a colon, its name")
-    return names
-
-
 def _tagged(row: Any) -> dict[str, Any]:
     row = {"title": "", **row} if isinstance(row, dict) else {}
     tags = row.get("tags") if all(isinstance(row.get(name), str) for name in ("id", "title", "text")) else None
@@ -118,7 +110,13 @@ class Topics(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """Fields: facet, tags, query (the text), relevant (ids), met (value -> ids), ways (value -> ways to say it)."""
         docs = {item.id: item.fields["tags"] for item in items}
-        names = {tag: name for path in tools.seeds.paths("vocabulary") for tag, name in _vocabulary(path).items()}
+        names: dict[str, str] = {}  # of tags
+        for path in tools.seeds.paths("vocabulary"):
+            read = read_yaml(path)
+            if not isinstance(read, dict) or not all(isinstance(text, str) for row in read.items() for text in row):
+                hint = "it has a line for each tag: facet::value, a colon, its name"
+                raise ToolkitError(f"{path} is no vocabulary", hint)
+            names |= read
         limits = Limits(self.least, self.most)
         for facet in self.conditions:
             for query in core_queries(docs, facet, self.conditions, self.wordings, names, limits):

@@ -82,9 +82,14 @@ class Translate(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The topics as they are, then their translations, language by language."""
+        from toolkit.datasets import resolve_topics
+
         yield from (item.passed() for item in items)
         for group in self.to:
-            known = _known(self.texts[group], tools) if group in self.texts else {}
+            known: dict[str, dict[str, str]] = {}  # id, and published id, without mode -> query and narrative of a topic
+            for topic in resolve_topics(tools.seeds.local(self.texts[group])).topics if group in self.texts else ():
+                for each in (topic.base_id, published_id(topic)) if topic.instruction else ():
+                    known.setdefault(each, {"query": topic.query or topic.text, "narrative": topic.instruction})
             meant = [item for item in items if _is_for(item, group)]
             pairs = [(item, known.get(item.id) or known.get(item.fields["published"]) or {}) for item in meant]
             yield from self._translated(group, [pair for pair in pairs if pair[1]], tools, "edit_prompt")
@@ -141,18 +146,6 @@ def _is_for(item: Item, group: str) -> bool:
     """Whether a topic is translated for a group: one over documents of another group's language is not."""
     own = item.fields["group"]
     return own == f"{CROSS_LINGUAL}{group}" if own.startswith(CROSS_LINGUAL) else own != group
-
-
-def _known(name: str, tools: Tools) -> dict[str, dict[str, str]]:
-    """Id, and published id, without mode -> query and narrative of a topic."""
-    from toolkit.datasets import resolve_topics
-
-    known: dict[str, dict[str, str]] = {}
-    for topic in resolve_topics(tools.seeds.local(name)).topics:
-        if topic.instruction:
-            for each in (topic.base_id, published_id(topic)):
-                known.setdefault(each, {"query": topic.query or topic.text, "narrative": topic.instruction})
-    return known
 
 
 @dataclass(frozen=True)

@@ -225,17 +225,16 @@ class Covered(Step):
                 labels.setdefault(question, {}).setdefault(doc_id, {})[pair.fields["number"]] = held
         searched_for = {passage.fields["question_id"] for passage in tools.step("duplicates")}
         for question in tools.step("perspectives"):
-            if question.id in searched_for:
-                yield self._weighed(question, labels.get(question.id, {}), sources.get(question.id, ()), tools)
-
-    def _weighed(self, question: Item, labels: Mapping[str, Mapping[int, bool]], sources: Iterable[str], tools: Tools) -> Item:
-        """A question with its labels; rejected where too few perspectives are held."""
-        count = len(question.fields["perspectives"])
-        whole = {doc_id: [int(held[n]) for n in sorted(held)] for doc_id, held in labels.items() if len(held) == count}
-        covered = sum(map(any, zip(*whole.values(), strict=True))) if whole else 0
-        fields = question.only("question", "perspectives", "group") | {"labels": whole}
-        why = f"fewer than {self.least} perspectives are held by a passage" if covered < min(self.least, count) else ""
-        return Item(question.id, fields, (question.id, *sources), (tools.made("filtered"),)).reject(why)
+            if question.id not in searched_for:
+                continue
+            count = len(question.fields["perspectives"])
+            own = labels.get(question.id, {}).items()
+            whole = {doc_id: [int(held[n]) for n in sorted(held)] for doc_id, held in own if len(held) == count}
+            covered = sum(map(any, zip(*whole.values(), strict=True))) if whole else 0
+            fields = question.only("question", "perspectives", "group") | {"labels": whole}
+            why = f"fewer than {self.least} perspectives are held by a passage" if covered < min(self.least, count) else ""
+            made_of = (question.id, *sources.get(question.id, ()))
+            yield Item(question.id, fields, made_of, (tools.made("filtered"),)).reject(why)
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
         """How many questions have how many perspectives that no passage holds."""

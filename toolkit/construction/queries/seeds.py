@@ -226,18 +226,15 @@ class Seeds:
         if not any(key in self.given for key in known):
             yield f"seeds: nothing is named (one of {', '.join(known)})"
         if isinstance(self.given.get("benchmark"), str):
-            yield from self._unknown_benchmark()
+            from toolkit.datasets import find
+            from toolkit.datasets.names import part_names
 
-    def _unknown_benchmark(self) -> Iterator[str]:
-        from toolkit.datasets import find
-        from toolkit.datasets.names import part_names
-
-        try:
-            if find(self._named, at_hand=False) is None:
-                name = self.given["benchmark"]
-                yield f"seeds: no benchmark {name!r} ({did_you_mean(name, part_names())}`tandem benchmarks list` names ours)"
-        except ToolkitError as error:
-            yield f"seeds: {error.message} ({error.hint})"
+            try:
+                if find(self._named, at_hand=False) is None:
+                    near = did_you_mean(self.given["benchmark"], part_names())
+                    yield f"seeds: no benchmark {self.given['benchmark']!r} ({near}`tandem benchmarks list` names ours)"
+            except ToolkitError as error:
+                yield f"seeds: {error.message} ({error.hint})"
 
 
 def _are_texts(value: Any) -> bool:

@@ -60,8 +60,15 @@ def _pair(pair: Pair, opening: Place) -> dict[str, Any]:
     rankings = rankings_table(pair)
     names = dict.fromkeys([overall[0].group, *(change.group for change in changes)])
     groups = [[change for change in changes if change.group == name] for name in names]
+    change = next((each for each in overall if each.number == opening), overall[0])
+    share = is_share(change.measure)
+    difference, low, high = (text(Number(each, share, signed=True)) for each in (change.difference, change.low, change.high))
+    interval = f" (95 % interval {low} to {high})" if change.low == change.low else ""
+    p = f"p {text(Number(change.p, p=True))}" if change.p == change.p else f"not tested: {change.untested}"
+    ends = " \u2192 ".join(text(Number(each, share)) for each in (change.a, change.b))
+    counts = f"{change.core_queries:,} core queries {change.up:,} up, {change.down:,} down, {change.same:,} equal."
     return made | {
-        "headline": _headline(next((each for each in overall if each.number == opening), overall[0])),
+        "headline": f"{_name(change)} {ends}: {difference}{interval}; {p}. Of {counts}",
         "groups": [group[0].group for group in groups],
         "rows": [row for group in groups for row in _rows(group)],
         "rankings": [[text(cell) for cell in row] for row in rankings.rows],
@@ -78,17 +85,6 @@ def _overall(changes: Sequence[Change]) -> list[Change]:
     """Those over all groups; of the last group where none are."""
     group = next((change.group for change in changes if change.group in OVERALL), changes[-1].group)
     return [change for change in changes if change.group == group]
-
-
-def _headline(change: Change) -> str:
-    value = lambda number: text(Number(number, is_share(change.measure)))  # noqa: E731
-    signed = lambda number: text(Number(number, is_share(change.measure), signed=True))  # noqa: E731
-    interval = f" (95 % interval {signed(change.low)} to {signed(change.high)})" if change.low == change.low else ""
-    p = f"p {text(Number(change.p, p=True))}" if change.p == change.p else f"not tested: {change.untested}"
-    return (
-        f"{_name(change)} {value(change.a)} \u2192 {value(change.b)}: {signed(change.difference)}{interval}; {p}. Of "
-        f"{change.core_queries:,} core queries {change.up:,} up, {change.down:,} down, {change.same:,} equal."
-    )
 
 
 def _reaches(changes: Sequence[Change]) -> dict[str, float]:

@@ -87,16 +87,14 @@ def report(
 
     Raises ToolkitError where nothing published can be set beside the runs: of a mini, never.
     """
-    sections = [section(model, missing=missing, published=published, claims=claims) for model in benchmarks]
+    sections = []
+    for made in (section(model, missing=missing, published=published, claims=claims) for model in benchmarks):
+        one = {name: styled(getattr(made, name), style) for name in ("main", "measures")}
+        several = {name: getattr(made, name) for name in ("groups", "more", "references")}
+        of_several = {name: tuple(styled(table, style) for table in tables) for name, tables in several.items()}
+        sections.append(replace(made, **one, **of_several))
     of_all = styled(overview(benchmarks), style) if len(benchmarks) > 1 else None
-    return Report(tuple(_styled(each, style) for each in sections), of_all)
-
-
-def _styled(section: Section, style: TableStyle) -> Section:
-    """With every table of it in this style."""
-    one = {name: styled(getattr(section, name), style) for name in ("main", "measures")}
-    several = ((name, getattr(section, name)) for name in ("groups", "more", "references"))
-    return replace(section, **one, **{name: tuple(styled(table, style) for table in tables) for name, tables in several})
+    return Report(tuple(sections), of_all)
 
 
 def to_text(made: Report, format: str, *, tables: Sequence[str] = (), transpose: bool = False, width: str | None = None) -> str:

@@ -43,7 +43,19 @@ def abouts(model: ReportModel, prefix: str) -> dict[tuple[str, str], About]:
     found = {}
     for number, (measure, mode) in enumerate(columns):
         title = " ".join(filter(None, (shown_measure(measure), names.get(mode, mode))))
-        found[measure, mode] = About(f"{prefix}-about-{number}", title, _text(measure, mode, model))
+        spec = registry.measure(measure)
+        if spec.text:
+            text = f"{spec.title}. {spec.text}"
+        else:  # the first paragraph of what ir_measures says of its own
+            text = " ".join((inspect.getdoc(type(metrics.parse(measure))) or "").split("\n\n")[0].split())
+        direction = DIRECTIONS.get("" if mode == CHANGE else spec.direction, "")
+        role = model.judgments.modes.get(mode, "")
+        where = f"Here {mode}: {ROLES[role]}." if role in ROLES else ""
+        if mode == CHANGE:
+            where = "Here the instructed mode minus the base mode: what instructions cost in relevance, or bring."
+        source = f"From {spec.source}." if spec.source else ""
+        words = " ".join(filter(None, (text, direction, where, source)))
+        found[measure, mode] = About(f"{prefix}-about-{number}", title, words)
     return found
 
 
@@ -51,21 +63,6 @@ def modes_line(model: ReportModel) -> str:
     """What the modes are, in a line; empty where there are none."""
     modes = model.judgments.modes
     return "; ".join(f"{mode}: {ROLES[role]}" for mode, role in modes.items() if role in ROLES)
-
-
-def _text(measure: str, mode: str, model: ReportModel) -> str:
-    spec = registry.measure(measure)
-    if spec.text:
-        text = f"{spec.title}. {spec.text}"
-    else:  # the first paragraph of what ir_measures says of its own
-        text = " ".join((inspect.getdoc(type(metrics.parse(measure))) or "").split("\n\n")[0].split())
-    direction = DIRECTIONS.get("" if mode == CHANGE else spec.direction, "")
-    role = model.judgments.modes.get(mode, "")
-    where = f"Here {mode}: {ROLES[role]}." if role in ROLES else ""
-    if mode == CHANGE:
-        where = "Here the instructed mode minus the base mode: what instructions cost in relevance, or bring."
-    source = f"From {spec.source}." if spec.source else ""
-    return " ".join(filter(None, (text, direction, where, source)))
 
 
 def page_table(

@@ -215,20 +215,17 @@ def file_names(paths: Sequence[Path]) -> list[str]:
     """A name for each, in order, all different: its own where that is safe; of several alike, with a part of their digest."""
     stems = [stem(str(path)) for path in paths]
     safe = safe_names(stems)
-    kept = [_inert(each if is_safe(each) else safe[each]) for each in stems]
+    kept = []
+    for each in stems:  # without endings that servers send as what a browser runs; some go by any part of a name
+        first, *parts = (each if is_safe(each) else safe[each]).split(".")
+        inert = (part not in SCRIPTS and TYPES.guess_type(f"_.{part}")[0] in INERT for part in parts)
+        kept.append(first + "".join(f"{'.' if is_one else '-'}{part}" for is_one, part in zip(inert, parts, strict=True)))
     suffixes = [path.name.removeprefix(each) or RUN for path, each in zip(paths, stems, strict=True)]
     times = Counter(zip(kept, suffixes, strict=True))
     return [
         f"{name}{suffix}" if times[name, suffix] == 1 else f"{name}-{file_sha256(path)[:12]}{suffix}"
         for name, suffix, path in zip(kept, suffixes, paths, strict=True)
     ]
-
-
-def _inert(name: str) -> str:
-    """A name without endings that servers send as what a browser runs; some go by any part of a name that has several."""
-    first, *parts = name.split(".")
-    inert = (part not in SCRIPTS and TYPES.guess_type(f"_.{part}")[0] in INERT for part in parts)
-    return first + "".join(f"{'.' if is_inert else '-'}{part}" for is_inert, part in zip(inert, parts, strict=True))
 
 
 def relative(target: str, page: str) -> str:

@@ -1,7 +1,7 @@
 """The tables of a report: all of a benchmark's, those by kind of system, and one over all benchmarks."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -45,8 +45,17 @@ def kind_table(model: ReportModel) -> Table:
     list-wise rerankers), the mean over its runs in the overall group; a number that a run lacks is left out.
     """
     columns = [column for column in main_columns(model, model.overall) if column[1] != CHANGE]
+    paper = model.benchmark.name.removesuffix("-mini") if model.benchmark else ""
+    kinds: dict[str, list[RunFacts]] = {}  # each followed by its parts
+    for kind, runs in by_heading(model).items():
+        kinds[kind] = runs
+        for facts in runs:
+            printed = row_of(paper, facts.system)
+            name = printed.get("name", "")
+            if part := part_of(paper, printed.get("kind", ""), name) if isinstance(name, str) else "":
+                kinds.setdefault(f"{kind}, {part}", []).append(facts)
     rows = []
-    for kind, runs in _kinds(model):
+    for kind, runs in kinds.items():
         known = {each: known_values(runs, Key(model.overall, *each)).values() for each in columns}
         means = (number_of(fmean(values) if values else None, each[0]) for each, values in known.items())
         rows.append((Cell(kind), Cell(str(len(runs))), *means))
@@ -55,20 +64,6 @@ def kind_table(model: ReportModel) -> Table:
     return Table(
         f"{model.name}.kinds", title, "The mean over the runs of each kind.", made, (Block("", tuple(rows)),), kind="kinds"
     )
-
-
-def _kinds(model: ReportModel) -> Iterator[tuple[str, list[RunFacts]]]:
-    """Each kind with its runs, followed by its parts."""
-    paper = model.benchmark.name.removesuffix("-mini") if model.benchmark else ""
-    for kind, runs in by_heading(model).items():
-        yield kind, runs
-        parts: dict[str, list[RunFacts]] = {}
-        for facts in runs:
-            printed = row_of(paper, facts.system)
-            name = printed.get("name", "")
-            part = part_of(paper, printed.get("kind", ""), name) if isinstance(name, str) else ""
-            parts.setdefault(part, []).append(facts)
-        yield from ((f"{kind}, {part}", own) for part, own in parts.items() if part)
 
 
 @dataclass(frozen=True, eq=False)

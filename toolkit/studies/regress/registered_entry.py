@@ -180,7 +180,10 @@ def published_numbers(spec: RegressionSpec) -> Numbers:
 
 def page(spec: RegressionSpec) -> str:
     """The page of an entry, in Markdown."""
-    parts = [f"# {spec.name}", f"{spec.description}.", _commands(spec), _facts(spec), _numbers(spec)]
+    what = "Published, to compare with; never expected:" if spec.published else "Expected, here to 4 decimals:"
+    rows = flat(spec.expected or published_numbers(spec), spec.system["name"])
+    numbers = f"{what}\n\n```text\n{to_text([lay_out(Scores(tuple(rows)))])}```"
+    parts = [f"# {spec.name}", f"{spec.description}.", _commands(spec), _facts(spec), numbers]
     return "\n\n".join(parts) + "\n"
 
 
@@ -214,10 +217,3 @@ def _facts(spec: RegressionSpec) -> str:
     if spec.needs:
         rows += [("needs", f"the published data of {spec.needs}")]
     return "\n".join(["| | |", "| --- | --- |", *(f"| {label} | {text} |" for label, text in rows)])
-
-
-def _numbers(spec: RegressionSpec) -> str:
-    what = "Published, to compare with; never expected:" if spec.published else "Expected, here to 4 decimals:"
-    rows = flat(spec.expected or published_numbers(spec), spec.system["name"])
-    table = to_text([lay_out(Scores(tuple(rows)))])
-    return f"{what}\n\n```text\n{table}```"

@@ -105,7 +105,14 @@ def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: P
     if missing := _missing(spec):
         return [missing], []
     reference = reference_of(spec.benchmark)
-    checks = [] if spec.published else _registered(spec, paths)
+    checks: list[Check] = []
+    if not spec.published:  # whether the entry, its baseline and the benchmark are what they were
+        written = paths.entry(spec.name).read_text(encoding="utf-8")
+        baseline_lines = run_lines(paths.baselines / spec.run["baseline"], spec.run.get("modes", ()))
+        checks.append(same("entry", "as registered", "as registered" if written == entry_text(spec) else "edited by hand"))
+        checks.append(same("baseline sha256", spec.run["sha256"], sha256(baseline_lines)))
+        now = benchmark_facts(reference)
+        checks += (same(f"benchmark {fact}", spec.benchmark[fact], now[fact]) for fact in ("queries", "topics", "qrels"))
     with _fresh_home(fresh):
         job = search_job(reference, spec.index or None, output=output, tag=spec.run.get("tag"), **call_of(spec.system))
         checks += _indexes(spec, job)
@@ -163,18 +170,6 @@ def _missing(spec: RegressionSpec) -> Check | None:
         if find_packaged(registry.system(name).checkpoint) is None:
             return Check(f"checkpoint of {name}", "here", f"not here (`tandem systems fetch {name}`)", MISSING)
     return None
-
-
-def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:
-    """Whether the entry, its baseline, and the benchmark are what they were."""
-    written = paths.entry(spec.name).read_text(encoding="utf-8")
-    baseline = run_lines(paths.baselines / spec.run["baseline"], spec.run.get("modes", ()))
-    checks = [
-        same("entry", "as registered", "as registered" if written == entry_text(spec) else "edited by hand"),
-        same("baseline sha256", spec.run["sha256"], sha256(baseline)),
-    ]
-    facts = benchmark_facts(reference_of(spec.benchmark))
-    return checks + [same(f"benchmark {fact}", spec.benchmark[fact], facts[fact]) for fact in ("queries", "topics", "qrels")]
 
 
 def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:

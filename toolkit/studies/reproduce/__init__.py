@@ -108,7 +108,11 @@ class Reproduction:
                 if not made or (self._is_scored(row) and row.name not in scores):
                     own = outcome.failures[before:]
                     why.setdefault(row.name, own[-1].error.message if own else "what it is made of is not there")
-        self._remember()
+        files = self.files  # rows that are not made now were sent what their records say
+        others = (
+            replace(row, sent=as_recorded(row.sent, (files.path(row), files.qrels_path(row)))) for row in self.tables.others
+        )
+        self.tables = files.tables = replace(self.tables, others=tuple(others))
         # rows that nobody asked for now, and whose files are there with their records: they are compared, too
         for row in (row for row in self.tables.others if row.part.scores == "evaluate"):
             is_judged = not row.part.judge or is_sound(self.files.qrels_path(row), "qrels")
@@ -154,14 +158,6 @@ class Reproduction:
             if not make_row(labels, failures, executor):
                 raise failures[0].error
         return scores_of(self.files, row, runs, labels.path if labels else None)
-
-    def _remember(self) -> None:
-        """Rows that are not made now were sent what their records say."""
-        files = self.files
-        others = (
-            replace(row, sent=as_recorded(row.sent, (files.path(row), files.qrels_path(row)))) for row in self.tables.others
-        )
-        self.tables = files.tables = replace(self.tables, others=tuple(others))
 
     def _compare(self, outcome: Outcome, scores: Mapping[str, list[Score]], why: Mapping[str, str]) -> None:
         """Every cell, the claims, and the files that say them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -57,19 +58,14 @@ def drawn(model: ReportModel) -> Drawn:
     for facts in model.runs:
         of_groups = followed(model)[facts.name]
         lines = [lines_of(own_queries(facts.run, part), found, model.judgments.modes) for part, found in of_groups]
-        rows += _counted(facts.name, Lines(*map(np.concatenate, zip(*lines, strict=True))), model)
-    return Drawn(("run", "mode", "kind", "from score", "to score", "documents", "share"), tuple(rows))
-
-
-def _counted(name: str, lines: Lines, model: ReportModel) -> Iterator[tuple]:
-    edges = np.histogram_bin_edges(lines.scores, BINS)
-    for number, mode in enumerate(model.judgments.modes):
-        for code, kind in enumerate(KINDS):
-            counts, _ = np.histogram(lines.scores[(lines.modes == number) & (lines.kinds == code)], edges)
+        modes, kinds, scores = map(np.concatenate, zip(*lines, strict=True))
+        edges = np.histogram_bin_edges(scores, BINS)
+        for (number, mode), (code, kind) in itertools.product(enumerate(model.judgments.modes), enumerate(KINDS)):
+            counts, _ = np.histogram(scores[(modes == number) & (kinds == code)], edges)
+            bins = zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True)
             total = int(counts.sum())
-            for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True):
-                if total:
-                    yield name, mode, kind, low, high, count, count / total
+            rows += ((facts.name, mode, kind, low, high, count, count / total) for low, high, count in bins if total)
+    return Drawn(("run", "mode", "kind", "from score", "to score", "documents", "share"), tuple(rows))
 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
