@@ -7,10 +7,10 @@ from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.comparison.controls import method_of, replaced
 from toolkit.evaluation.comparison.references import BLIND
 from toolkit.files.provenance import part
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
 from toolkit.reporting.figures.columns import Column, following, keys, relevance, shown_column
 from toolkit.reporting.figures.intervals import interval
-from toolkit.reporting.figures.theme import GREY, ROWS, focused, groups_shown, named_groups, panel_row, run_looks, runs_shown
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, leading
 from toolkit.retrieval.instructions import PLACEBO
 
@@ -50,7 +50,7 @@ def drawn(model: ReportModel) -> Drawn:
     known = {facts.name: facts for facts in model.runs}
     for column in columns(model):
         for name in _runs(model):
-            for group in groups_shown(model):
+            for group in theme.groups_shown(model):
                 value, beside = known[name].value(*column, group), control(model, known[name], column, group)
                 if beside and value is not None:
                     rows.append((*column, name, group, value, *beside))
@@ -60,12 +60,12 @@ def drawn(model: ReportModel) -> Drawn:
 
 def _runs(model: ReportModel) -> dict[str, str]:
     placebos = {facts.name for facts in model.runs if replaced(facts.records) == PLACEBO}
-    return {name: shown for name, shown in runs_shown(model).items() if name not in placebos}
+    return {name: shown for name, shown in theme.runs_shown(model).items() if name not in placebos}
 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A row a number, a panel a group, a run's mark with a line from its control."""
-    shown, groups, numbers, lines = _runs(model), named_groups(model), drawn(model).rows, []
+    shown, groups, numbers, lines = _runs(model), theme.named_groups(model), drawn(model).rows, []
     for column in columns(model):
         rows = [
             {
@@ -81,12 +81,12 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
             for *of_column, name, group, value, kind, other, low, high in numbers
             if tuple(of_column) == column
         ]
-        lines.append(panel_row(model, _layers(model), rows, list(shown.values()), shown_column(column)))
+        lines.append(theme.panel_row(model, _layers(model), rows, list(shown.values()), shown_column(column)))
     return alt.vconcat(*lines, spacing=18)
 
 
 def _layers(model: ReportModel) -> list[alt.Chart]:
-    looks, chart = run_looks(model, "color", "shape"), chart_of().encode(opacity=focused())
+    looks, chart = theme.run_looks(model, "color", "shape"), chart_of().encode(opacity=theme.focused())
     across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
     named = {"value": "value", "control value": "its value"}
     tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in named.items()]
@@ -94,17 +94,17 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     return [
         chart_of()
         .transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=9, color=GREY, opacity=0.3)
+        .mark_rule(strokeWidth=9, color=theme.GREY, opacity=0.3)
         .encode(x="low:Q", x2="high:Q"),
         chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="control value:Q", color=looks["color"]),
-        chart_of().mark_tick(thickness=2, size=11, color=GREY).encode(x="control value:Q"),
+        chart_of().mark_tick(thickness=2, size=11, color=theme.GREY).encode(x="control value:Q"),
         chart.mark_point(filled=True, size=48).encode(
             x="value:Q", **looks, tooltip=["run:N", "group:N", "control:N", *tips, between]
         ),
     ]
 
 
-CONTROLS = plot("controls", applies, draw, drawn, most=ROWS)
+CONTROLS = plot("controls", applies, draw, drawn, most=theme.ROWS)
 
 
 def _families(model: ReportModel) -> list[list[RunFacts]]:
@@ -134,7 +134,7 @@ def draw_templates(model: ReportModel) -> alt.TopLevelMixin:
     systems = list(dict.fromkeys(row["system"] for row in rows))
     base = chart_of().encode(y=alt.Y("system:N", title=None, sort=systems))
     across = alt.X("value:Q", title=shown_column(leading(model)), scale=alt.Scale(zero=False))
-    middle = base.transform_filter("datum.sent == 'template'").mark_tick(thickness=2, size=24, color=GREY)
+    middle = base.transform_filter("datum.sent == 'template'").mark_tick(thickness=2, size=24, color=theme.GREY)
     marks = base.mark_point(filled=True, size=70, opacity=0.75).encode(
         x=across,
         color=alt.Color("sent:N", title="sent"),

@@ -13,14 +13,14 @@ from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics.families.pairs import ROLES, Pairs
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import followed
-from toolkit.reporting.figures.theme import GREY, drawn_runs, run_labels
 from toolkit.reporting.report.model import ReportModel
 
 KINDS = GOLD, NEGATIVES, OTHERS = ("gold", "negatives", "others")
 BINS = 30
-KIND_COLOURS = {GOLD: "#986D2C", NEGATIVES: "#028DED", OTHERS: GREY}
+KIND_COLOURS = {GOLD: "#986D2C", NEGATIVES: "#028DED", OTHERS: theme.GREY}
 KIND_DASHES = {GOLD: [1, 0], NEGATIVES: [6, 3], OTHERS: [2, 2]}
 
 
@@ -71,7 +71,7 @@ def drawn(model: ReportModel) -> Drawn:
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a run and mode, a stepped line a kind of documents; the panels of a run have the same axes."""
     modes = list(model.judgments.modes)
-    shown, first = run_labels(model), drawn_runs(model)
+    shown, first = theme.run_labels(model), theme.drawn_runs(model)
     found: dict[str, list[tuple]] = {}
     for row in drawn(model).rows:
         found.setdefault(row[0], []).append(row)

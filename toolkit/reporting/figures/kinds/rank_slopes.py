@@ -11,10 +11,10 @@ from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.scoring import AVERAGE
 from toolkit.metrics.families.pairs import Pairs
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import best_runs, followed, following, shown_column
 from toolkit.reporting.figures.kinds.placement import label_opacity, line_opacity, spread
-from toolkit.reporting.figures.theme import run_labels, run_looks
 from toolkit.reporting.report.model import ReportModel
 
 GOLD, NEGATIVES = KINDS = ("gold documents", "instruction negatives")
@@ -92,7 +92,7 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a kind of documents, a line a run; labels at the lines' ends."""
-    shown = run_labels(model)
+    shown = theme.run_labels(model)
     rows = [row for row in drawn(model).rows if row[1] == model.overall]
     modes = mode_names(model)
     labelled = {facts.name for facts in best_runs(model, following(model), LABELLED)}
@@ -128,14 +128,14 @@ def _panel(model: ReportModel, title: str, lines: list[dict], ends: tuple[float,
     base = chart_of(lines).encode(**axes, opacity=line_opacity())
     beside = chart_of(labels).encode(x="_place:Q", opacity=label_opacity())
     return alt.layer(
-        base.mark_line(strokeWidth=2).encode(detail="run:N", **run_looks(model, "color")),
+        base.mark_line(strokeWidth=2).encode(detail="run:N", **theme.run_looks(model, "color")),
         base.mark_point(size=55, strokeWidth=1.8).encode(
-            **run_looks(model, "stroke", "fill", "shape"),
+            **theme.run_looks(model, "stroke", "fill", "shape"),
             fillOpacity=alt.when(f"datum._share >= {MANY_MISSING}").then(alt.value(0)).otherwise(alt.value(1)),
             tooltip=["run:N", "mode:N", alt.Tooltip("rank:Q", title="mean rank", format=".2f"), "missing:N"],
         ),
         beside.mark_rule(xOffset=6, x2Offset=16, strokeWidth=0.8).encode(
-            x2="_place:Q", y="rank:Q", y2="_at:Q", **run_looks(model, "color")
+            x2="_place:Q", y="rank:Q", y2="_at:Q", **theme.run_looks(model, "color")
         ),
         beside.mark_text(align="left", dx=18, fontSize=11).encode(y="_at:Q", text="run:N"),
         width=WIDTH,
@@ -177,7 +177,7 @@ def drawn_by_query(model: ReportModel) -> Drawn:
 
 def draw_by_query(model: ReportModel) -> alt.TopLevelMixin:
     """A column a run, a row a kind of documents, a line a query; those that move as the instruction wants are in colour."""
-    shown = run_labels(model)
+    shown = theme.run_labels(model)
     by_panel: dict[tuple[str, str], list[tuple]] = {}
     for row in drawn_by_query(model).rows:
         by_panel.setdefault((row[2], row[0]), []).append(row)
@@ -214,7 +214,7 @@ def _queries_panel(model: ReportModel, run: str, kind: str, rows: list[tuple], a
             x=_modes_axis(model),
             y=axis,
             detail="query:N",
-            color=alt.when("datum.wanted").then(run_looks(model, "color")["color"]).otherwise(alt.value(OTHERS)),
+            color=alt.when("datum.wanted").then(theme.run_looks(model, "color")["color"]).otherwise(alt.value(OTHERS)),
             tooltip=["run:N", "query:N", "mode:N", alt.Tooltip("rank:Q", title="mean rank", format=".2f")],
         )
     )
