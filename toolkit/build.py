@@ -109,8 +109,7 @@ def run_run(args: argparse.Namespace) -> None:
         note(f"{taken[0].parent}: {len(taken)} published prompts, which are sent from now on; remove them to send ours again")
     build = _build(args, args.prompts if args.dry_run else None)
     if args.dry_run:
-        states = build.states(args.step)
-        return write_lines(f"{state.step.name} ({state.step.about}): {state.state}" for state in states)
+        return write_lines(f"{state.step.name} ({state.step.about}): {state.state}" for state in build.states(args.step))
     build.run(args.step, **{name: getattr(args, name) for name in (*ENDPOINT, *ENGINE, *MODEL)})
     build.check_left(args.step)
 

@@ -106,8 +106,7 @@ def main(args: argparse.Namespace) -> None:
             note(f"written: {path}")
     if args.plots and args.output is None:
         return
-    style = TableStyle(percent=args.percent, decimals=args.decimals)
-    made = report(models, missing=missing, style=style, **named)
+    made = report(models, missing=missing, style=TableStyle(percent=args.percent, decimals=args.decimals), **named)
     if args.format == "html":
         text = to_html(made, index=args.index, docs=args.docs, missing=missing)
     else:

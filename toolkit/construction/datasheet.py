@@ -88,8 +88,7 @@ class _Known(NamedTuple):
         path, provenance = own.path / FACTS, provenance_file(own.path)
         facts = read_yaml(path, dict, "`tandem build benchmark` writes it again") if path.is_file() else {}
         made = read_provenances(provenance) if provenance else None
-        documents = check_folder(own.path).counts["documents"]
-        return cls(own, documents, facts, made, check_benchmark(own.path, most=MOST))
+        return cls(own, check_folder(own.path).counts["documents"], facts, made, check_benchmark(own.path, most=MOST))
 
     @property
     def steps(self) -> Sequence[Mapping[str, Any]]:

@@ -222,5 +222,4 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     documents = {facet: [doc_of({"id": doc_id, **docs[doc_id].fields}) for doc_id in ids] for facet, ids in corpora.items()}
     used = {doc_id: build.made["documents"][doc_id] for ids in corpora.values() for doc_id in ids}
     made = {item.id: build.made["queries"][item.id] for item in queries} | used
-    content = Content(rows=rows, qrels=qrels, corpora=documents)
-    write_benchmark(build, to, content, Modes(MODES), made=made, measures=MEASURES)
+    write_benchmark(build, to, Content(rows=rows, qrels=qrels, corpora=documents), Modes(MODES), made=made, measures=MEASURES)

@@ -169,8 +169,7 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     last = build.config.names[-1]
     given = build.passed(last)
     topics = [with_negatives(item) for item in given]
-    seeds = build.config.seeds
-    found = seeds.texts(sorted({doc_id for item in topics for doc_id in item.fields["candidates"]}))
+    found = build.config.seeds.texts(sorted({doc_id for item in topics for doc_id in item.fields["candidates"]}))
     written = {entry["id"]: entry for item in given for entry in added_to(item)}
     found = {**found, **{doc_id: doc_of(entry) for doc_id, entry in written.items()}}
     corpora = {group: _docs(found, items) for group, items in by_fields(topics, "group").items()}

@@ -58,8 +58,7 @@ class Seeds(Step):
     most: int = 0
 
     def __post_init__(self):
-        lengths = {name: value for name, value in self.parameters().items() if name != "most"}
-        check_counts(**lengths, most=self.most or None)
+        check_counts(**{name: value for name, value in self.parameters().items() if name != "most"}, most=self.most or None)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The queries with their documents."""
@@ -125,8 +124,7 @@ class Scenarios(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a scenario; one with the query's own id where the answer cannot be read."""
         rows = ({"query": item.fields["query"], "count": str(self.count)} for item in items)
-        read = answer_forms.numbered("Scenario", self.count)
-        for item, scenarios in tools.answered("wrote", self, items, rows, read):
+        for item, scenarios in tools.answered("wrote", self, items, rows, answer_forms.numbered("Scenario", self.count)):
             if scenarios is None:
                 yield item
             for number, scenario in enumerate(scenarios or (), 1):

@@ -70,8 +70,7 @@ class SeedQueries(Step):
             for item in chosen:
                 found = [texts[doc_id] for doc_id in item.fields["documents"] if doc_id in texts]
                 documents = [entry_of(doc._replace(doc_id=f"{prefix}{doc.doc_id}")) for doc in found]
-                fields = {**item.fields, "documents": documents, **of}
-                filled = replace(item, id=f"{prefix}{item.id}", fields=fields)
+                filled = replace(item, id=f"{prefix}{item.id}", fields={**item.fields, "documents": documents, **of})
                 yield filled if found or item.rejected else filled.reject("no text of its relevant documents")
 
     def _chosen(self, seeds: Seeds) -> Iterator[Item]:

@@ -117,8 +117,7 @@ class Duplicates(Step):
             name = f"{item.fields['question_id']}/{pair.first}"
             if name not in there:
                 there.add(name)
-                stays = passages[pair.first].only("doc_id", "title", "text")
-                yield Item(name, {**item.fields, **stays}, (item.id,), (made,))
+                yield Item(name, {**item.fields, **passages[pair.first].only("doc_id", "title", "text")}, (item.id,), (made,))
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,7 @@ class Seeds:
         topics = self.topic_set.topics
         benchmark = self.topic_set.benchmark
         base = set(benchmark.spec.modes.of(BASE)) if benchmark else set()
-        chosen = [topic for topic in topics if topic.mode in base]
-        return chosen or topics
+        return [topic for topic in topics if topic.mode in base] or topics
 
     @cached_property
     def qrels(self) -> Qrels:
@@ -95,8 +94,7 @@ class Seeds:
         benchmark = self.topic_set.benchmark
         if benchmark is None:
             raise ToolkitError("the seeds have no judgments", "name them in build.yaml: seeds: {qrels: F, ...}")
-        parts = self.topic_set.parts
-        pairs = dict.fromkeys((part.group, topic.mode) for part in parts for topic in part.topics)
+        pairs = dict.fromkeys((part.group, topic.mode) for part in self.topic_set.parts for topic in part.topics)
         modes = benchmark.spec.modes
         return join_qrels([benchmark.qrels(group, mode if mode in modes else "") for group, mode in pairs])
 
@@ -129,8 +127,7 @@ class Seeds:
         benchmark = self.topic_set.benchmark if self._named or "topics" in self.given else None
         if benchmark is None:
             raise ToolkitError("the seeds have no documents", "name them in build.yaml: seeds: {docs: F, ...}")
-        groups = dict.fromkeys(benchmark.spec.corpus(part.group) for part in self.topic_set.parts)
-        for group in groups:
+        for group in dict.fromkeys(benchmark.spec.corpus(part.group) for part in self.topic_set.parts):
             yield from benchmark.docs(group)
 
     def texts(self, doc_ids: Sequence[str]) -> dict[str, Doc]:

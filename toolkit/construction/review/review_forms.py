@@ -109,8 +109,7 @@ class Sheet(NamedTuple):
 
 def digest(value: Any) -> str:
     """SHA-256 of a value as JSON."""
-    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def find_form(name: str, folder: Path | None = None) -> Form:

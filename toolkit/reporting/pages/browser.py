@@ -167,8 +167,7 @@ def languages_of(judgments: Judgments, topics: TopicSet) -> dict[str, str]:
     """Group, as the judgments name it -> the language that the registry states for its documents."""
     if topics.benchmark is None:
         return {}
-    spec = topics.benchmark.spec
-    stated = {group["name"]: group["language"] for group in spec.groups if group.get("language")}
+    stated = {group["name"]: group["language"] for group in topics.benchmark.spec.groups if group.get("language")}
     return {name: stated[own] for name, own in _groups(judgments, topics).items() if own in stated}
 
 

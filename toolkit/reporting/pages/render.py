@@ -224,8 +224,7 @@ class Fitting:
     def _packed_rankings(self, judged: int, top: int, queries: int) -> tuple[str, list[int]]:
         """Rankings, a third of their size, and the documents that they have, numbered as they come."""
         codes: dict[int, int] = {}
-        questions = self.browsed.questions[:queries]
-        modes = [[_mode(mode, judged, top, codes) for mode in question.modes] for question in questions]
+        modes = [[_mode(mode, judged, top, codes) for mode in question.modes] for question in self.browsed.questions[:queries]]
         return gzipped({"modes": modes, "docs": [self.browsed.docs[code] for code in codes]}), list(codes)
 
     def _packed_texts(self, characters: int, *limits: int) -> str:
@@ -271,7 +270,6 @@ def _encodable(text: str) -> str:
 def script_json(data: Any) -> str:
     """JSON that may stand in a script element: nothing in it can end the element or begin a comment."""
     text = _encodable(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
-    escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-    for sign, escape in escapes.items():
+    for sign, escape in {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}.items():
         text = text.replace(sign, escape)
     return text

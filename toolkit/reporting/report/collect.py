@@ -182,8 +182,7 @@ def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
     for row in rows:
         if not is_reference(row.run):
             tag = row.run
-        name = row.run.removesuffix(f" of {tag}")
-        by_run.setdefault(tag, {}).setdefault(name, []).append(row)
+        by_run.setdefault(tag, {}).setdefault(row.run.removesuffix(f" of {tag}"), []).append(row)
     return by_run
 
 

@@ -69,8 +69,7 @@ def compared(model: ReportModel, a: RunFacts, b: RunFacts) -> list[Change]:
         pairs.append((part, paired(own, other, part)))
     if not any(columns for _, columns in pairs):
         return []
-    per_group = any(part.measures for part in model.judgments.parts)
-    return changes_of(pairs, MeasureSet((), per_group))
+    return changes_of(pairs, MeasureSet((), any(part.measures for part in model.judgments.parts)))
 
 
 def _turned(change: Change) -> Change:

@@ -237,8 +237,7 @@ def _from_base(model: ReportModel, facts: RunFacts, measure: str, base: str, ins
             pairs.append((part, paired({key: values[0]}, {key: values[1]}, part)))
     if not any(columns for _, columns in pairs):
         return None
-    changes = changes_of(pairs, MeasureSet((measure,)))
-    return next((change for change in changes if change.group == model.overall), None)
+    return next((change for change in changes_of(pairs, MeasureSet((measure,))) if change.group == model.overall), None)
 
 
 def _told_apart(model: ReportModel, name: str) -> Statement | None:

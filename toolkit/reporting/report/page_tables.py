@@ -61,8 +61,7 @@ def abouts(model: ReportModel, prefix: str) -> dict[tuple[str, str], About]:
 
 def modes_line(model: ReportModel) -> str:
     """What the modes are, in a line; empty where there are none."""
-    modes = model.judgments.modes
-    return "; ".join(f"{mode}: {ROLES[role]}" for mode, role in modes.items() if role in ROLES)
+    return "; ".join(f"{mode}: {ROLES[role]}" for mode, role in model.judgments.modes.items() if role in ROLES)
 
 
 def page_table(

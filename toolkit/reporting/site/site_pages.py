@@ -94,8 +94,7 @@ class SitePages:
 
     def _marked(self, model: ReportModel, column: Column) -> Mapping[str, dict[str, Any]]:
         """The same of the last versions, with what is best."""
-        runs = [entry.facts for entry in self.contents.latest if entry.model is model]
-        marked = marks(model, runs, column)
+        marked = marks(model, [entry.facts for entry in self.contents.latest if entry.model is model], column)
         return {name: {**cell, "mark": marked.get(name, "")} for name, cell in self._column(model, column).items()}
 
     def _benchmark(self, model: ReportModel, page: str) -> dict[str, Any]:
@@ -160,13 +159,12 @@ class SitePages:
 
     def files(self) -> str:
         """Every file of a run with its record and digest, and the commands that make all of it again."""
-        lines = [line for entry in self.contents.entries for line in commands(entry.facts)]
         return self._page(
             FILES,
             "Runs and commands",
             "runs.html",
             entries=self.contents.entries,
-            commands="\n".join(dict.fromkeys(lines)),
+            commands="\n".join(dict.fromkeys([line for entry in self.contents.entries for line in commands(entry.facts)])),
             unknown=[entry.facts.name for entry in self.contents.entries if not commands(entry.facts)],
             command=self.command,
         )

@@ -145,8 +145,7 @@ def _sized(table: Table, font: tuple[float, float, float], limit: float, breaks:
     columns = _columns(table)
     texts = [(_head_lines(*each), each[1]) for each in zip(table.heads, columns, strict=True)]
     widths = [size * max([_cells_em(cells), *map(em, lines)]) for lines, cells in texts]
-    ends = [0, *itertools.accumulate(count for _, count in table.spans)]
-    for (above, count), start in zip(table.spans, ends, strict=False):
+    for (above, count), start in zip(table.spans, [0, *itertools.accumulate(count for _, count in table.spans)], strict=False):
         together = sum(widths[start : start + count]) + 2 * gap * (count - 1)
         widths[start + count - 1] += max(size * em(above) - together, 0)
     if breaks:
@@ -289,10 +288,9 @@ def _words(text: str, width: float, size: float) -> str:
 
 def _breakable(text: str, longest: int = LONGEST) -> str:
     """Text that may be broken behind the signs that names have, and in very long words."""
-    pieces = zip(["", *chunks(text, longest)], chunks(text, longest), strict=False)
     return "".join(
         latex(piece) if not before or piece[0] == " " or before[-1] == "-" else rf"\allowbreak{{}}{latex(piece)}"
-        for before, piece in pieces
+        for before, piece in zip(["", *chunks(text, longest)], chunks(text, longest), strict=False)
     )
 
 

@@ -80,8 +80,7 @@ def group_tables(model: ReportModel) -> list[Table]:
 
 def measures_table(model: ReportModel) -> Table:
     """Every number of the average over groups, or of the only one."""
-    title = f"{model.name}: all measures"
-    return _scores(model, model.overall, "measures", title, model.columns(model.overall))
+    return _scores(model, model.overall, "measures", f"{model.name}: all measures", model.columns(model.overall))
 
 
 def main_columns(model: ReportModel, group: str) -> list[tuple[str, str]]:
@@ -211,8 +210,7 @@ def ranks(model: ReportModel) -> Table:
         rows = ((Cell(each.name), Cell(each.ranks), score(each.score), score(each.behind)) for each in found.systems)
         blocks.append(Block(" ".join(filter(None, (key.measure, key.mode.replace(PAIRED, "")))), tuple(rows)))
     head_row = (Head("", "system", False), *columns)
-    title = f"{model.name}: ranks"
-    return Table(f"{model.name}.ranks", title, RANKS, head_row, tuple(blocks), warning(model), "ranks")
+    return Table(f"{model.name}.ranks", f"{model.name}: ranks", RANKS, head_row, tuple(blocks), warning(model), "ranks")
 
 
 def pair_tables(model: ReportModel) -> list[Table]:
@@ -234,8 +232,7 @@ def pair_tables(model: ReportModel) -> list[Table]:
         f"{SIGNS[DAGGER]} told apart: p below {SIGNIFICANT} over core queries, after Holm's correction over {tested:,} pairs."
     )
     caption += f" The {MATRIX} best of {len(found.systems)} are shown." if len(found.systems) > MATRIX else ""
-    heads_of_systems = (Head("", str(place + 1)) for place in range(len(systems)))
-    head_row = (Head("", "system", False), *heads_of_systems)
+    head_row = (Head("", "system", False), *(Head("", str(place + 1)) for place in range(len(systems))))
     title = f"{model.name}: which systems are told apart"
     return [Table(f"{model.name}.pairs", title, caption, head_row, (Block("", tuple(rows)),), warning(model), "pairs")]
 

@@ -170,14 +170,12 @@ def _tested(model: ReportModel, paper: str, rows: Sequence[Beside]) -> dict[int,
         return p(found[best].run, row.run, row.measure, row.group, row.mode)
 
     numbers = [((row.tables, row.cell.kind, row.cell.group, row.cell.mode, row.measure), row.run, row.value) for row in found]
-    outcomes = zip(places, tested(numbers, p_of), strict=True)
-    return {place: outcome.said(rows[place].cell.kind) for place, outcome in outcomes}
+    return {place: outcome.said(rows[place].cell.kind) for place, outcome in zip(places, tested(numbers, p_of), strict=True)}
 
 
 def _row(row: Beside, said: str | None = None) -> tuple[Cell, ...]:
-    number = " ".join(filter(None, (row.group, row.measure, row.mode)))
     return (
-        Cell(number),
+        Cell(" ".join(filter(None, (row.group, row.measure, row.mode)))),
         Cell(" ".join(filter(None, (row.cell.group, row.cell.mode)))),
         score(row.value, decimals=PRINTED),
         score(row.cell.value, decimals=PRINTED),
@@ -195,10 +193,9 @@ def claims_table(model: ReportModel, *, missing: str = "worst") -> Table:
     """
     paper, groups = _paper(model)
     systems = {facts.name: facts.system for facts in model.runs}
-    outcomes = claims_over(_scores(model, paper, missing), groups, paper, systems)
     rows = [
         (Cell(claim.claim), Cell(claim.section), Cell(ANSWERS[holds]), Cell(ANSWERS[claim.holds]), Cell(claim.note))
-        for claim, holds in outcomes
+        for claim, holds in claims_over(_scores(model, paper, missing), groups, paper, systems)
     ]
     heads = tuple(Head("", name, False) for name in ("claim", "section", "over these runs", "over the paper's tables", "note"))
     caption = f"Claims of the {paper} paper in our words; - where the runs or scores that they are about are not here."
@@ -216,5 +213,4 @@ def _paper(model: ReportModel) -> tuple[str, tuple[str, ...]]:
 
 def _scores(model: ReportModel, paper: str, missing: str) -> tuple[Score, ...]:
     """Of all measures that the paper prints, in all modes; what needs modes that are not judged here is left out."""
-    evaluation = Evaluation(tuple(facts.run for facts in model.runs), model.judgments)
-    return as_printed(evaluation, paper, None, missing).rows
+    return as_printed(Evaluation(tuple(facts.run for facts in model.runs), model.judgments), paper, None, missing).rows

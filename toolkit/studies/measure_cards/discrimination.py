@@ -77,8 +77,7 @@ def measure_discrimination(
             raise ToolkitError("no run is named", "name two runs or more, or --benchmark for its registered runs")
         runs = registered_runs(str(benchmark))
     given = prepare(runs, benchmark, qrels, None, "tandem", modes=modes, measures=measures, apart=True)
-    rows = [row.cells for row in decisions(given, measures, seed=seed)]
-    return Table(COLUMNS, rows, (*NOTES, *given.judgments.notes))
+    return Table(COLUMNS, [row.cells for row in decisions(given, measures, seed=seed)], (*NOTES, *given.judgments.notes))
 
 
 def decisions(evaluation: Evaluation, measures: Sequence[str] | None, *, seed: int = 0) -> list[Decided]:

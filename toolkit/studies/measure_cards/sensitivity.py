@@ -56,8 +56,7 @@ def ties_reversed(run: Run) -> Run:
 class _TiesReversed(Run):
     @cached_property
     def _trec_order(self) -> np.ndarray:
-        lines = np.arange(len(self))
-        return np.lexsort((self.documents.ordered(lines), -self.scores.astype(np.float32), self.queries))
+        return np.lexsort((self.documents.ordered(np.arange(len(self))), -self.scores.astype(np.float32), self.queries))
 
 
 def measure_sensitivity(

@@ -130,8 +130,7 @@ def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: P
         return checks, []
     path = paths.baselines / spec.run["baseline"]
     baseline = parse_run(run_lines(path, spec.run.get("modes", ())), str(path))
-    moved = changed_queries(baseline, read_run(output))
-    return checks, moved or ["no query moved: the run is the baseline, line by line"]
+    return checks, changed_queries(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]
 
 
 @contextmanager
@@ -179,8 +178,7 @@ def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:
         if index.record is None:  # Anserini's own: its archive was checked when it was downloaded
             continue
         if index.kind != CORPUS:
-            problems = verify_index(index.folder)
-            checks.append(same(f"index {index.name} files", "as built", "; ".join(problems) or "as built"))
+            checks.append(same(f"index {index.name} files", "as built", "; ".join(verify_index(index.folder)) or "as built"))
         if spec.published:
             continue
         facts, expected = index.facts(), registered.get(index.name, {})

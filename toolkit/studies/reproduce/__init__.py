@@ -53,8 +53,7 @@ class Outcome(ShownResult):
 
     def tables(self) -> list[Table]:
         """As `tandem reproduce` prints it."""
-        claims = replace(lay_out_claims(self.claims), title="claims")
-        made = (lay_out(self.cells), prompts_table(self.cells), claims)
+        made = (lay_out(self.cells), prompts_table(self.cells), replace(lay_out_claims(self.claims), title="claims"))
         return [table for table in made if table.rows]
 
 

@@ -106,8 +106,7 @@ class RowFiles:
 
         def job() -> RunJob:
             how = {**self.models, **self.asking_of(row.system), **_prompt(row, name)}
-            reranker = Rerank(name, recipe=row.recipe or None, **how)
-            return rerank_job(str(source), reranker, topics=topics, output=path, tag=name)
+            return rerank_job(str(source), Rerank(name, recipe=row.recipe or None, **how), topics=topics, output=path, tag=name)
 
         command = self.command("rerank", run=source, topics=topics, **self._said_of(row), output=path, tag=name)
         return PlannedRow(path, job, before, command=command)

@@ -43,8 +43,7 @@ def scores_of(files: RowFiles, row: Row, runs: Sequence[Path], qrels: Path | Non
         found = coverage(_read(runs), _judgments(part.topics, qrels), depth=int(part.judge["depth"]))
         return [score for score in found.rows if score.run == row.system.name]
     if part.scores == OVERLAP:
-        lexical = files.path(files.tables.row(f"{part.of}/{part.lexical}"))
-        [run, filtered] = _read([*runs, lexical])
+        [run, filtered] = _read([*runs, files.path(files.tables.row(f"{part.of}/{part.lexical}"))])
         return list(overlap([run], filtered, _judgments(part.topics)).rows)
     if part.scores == PARAPHRASES:
         against = files.tables.row(f"{part.against}/{row.system.name}")

@@ -192,8 +192,7 @@ def draw_by_core(model: ReportModel) -> alt.TopLevelMixin:
     ]
     first = model.baseline if model.baseline in names else names[0]
     text = f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE}"
-    chart = _from_baseline(_bars(model, len(rows)), model, [called[name] for name in panels])
-    return chart.facet(
+    return _from_baseline(_bars(model, len(rows)), model, [called[name] for name in panels]).facet(
         data=data(rows),
         facet=alt.Facet(
             "run:N",

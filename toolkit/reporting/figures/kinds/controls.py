@@ -131,8 +131,7 @@ def of_templates(model: ReportModel) -> Drawn:
 def draw_templates(model: ReportModel) -> alt.TopLevelMixin:
     """A row a system, a mark a run, a tick at the middle one of its templates."""
     rows = of_templates(model).dicts()
-    systems = list(dict.fromkeys(row["system"] for row in rows))
-    base = chart_of().encode(y=alt.Y("system:N", title=None, sort=systems))
+    base = chart_of().encode(y=alt.Y("system:N", title=None, sort=list(dict.fromkeys(row["system"] for row in rows))))
     across = alt.X("value:Q", title=shown_column(leading(model)), scale=alt.Scale(zero=False))
     middle = base.transform_filter("datum.sent == 'template'").mark_tick(thickness=2, size=24, color=theme.GREY)
     marks = base.mark_point(filled=True, size=70, opacity=0.75).encode(

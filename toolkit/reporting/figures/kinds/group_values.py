@@ -193,8 +193,7 @@ def _web(circle: Circle) -> list[alt.Chart]:
         end = {"_name": shown[group], **circle.place(circle.rings[-1] + 0.1 * circle.radius, turn)}
         right = math.sin(turn)
         align = "center" if abs(right) < 0.1 else "left" if right > 0 else "right"
-        words = chart_of([end]).mark_text(align=align, baseline="middle", limit=90)
-        web.append(words.encode(across, up, text="_name:N"))
+        web.append(chart_of([end]).mark_text(align=align, baseline="middle", limit=90).encode(across, up, text="_name:N"))
     return web
 
 

@@ -61,10 +61,9 @@ def drawn_depth(model: ReportModel, *, every: bool) -> Drawn:
 
 def draw_depth(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
     """A stepped line a run, with its points at the depths that the axis names."""
-    shares = curves(model, every=every)
     rows = [
         {"run": name, "depth": depth, "share": share}
-        for name, curve in shares.items()
+        for name, curve in curves(model, every=every).items()
         for depth, share in enumerate(curve.tolist(), 1)
         if depth in TICKS or share != curve[depth - 2]
     ]
@@ -76,8 +75,7 @@ def draw_depth(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
         opacity=theme.focused(),
     )
     line = base.mark_line(interpolate="step-after", strokeWidth=1.8)
-    named = base.transform_filter(alt.FieldOneOfPredicate(field="depth", oneOf=TICKS))
-    points = named.mark_point(filled=True, size=50)
+    points = base.transform_filter(alt.FieldOneOfPredicate(field="depth", oneOf=TICKS)).mark_point(filled=True, size=50)
     lines, points = theme.lines_and_points(line, points, model, ["run:N", "depth:Q", "share:Q"])
     return alt.layer(theme.with_legend_clicks(lines), points, width=520, height=280)
 

@@ -156,8 +156,7 @@ def _rank_axis(ends: tuple[float, float], title: str) -> alt.Y:
     """Ranks, the first on top."""
     scale = alt.Scale(type="log", domain=[ends[1], ends[0]], nice=False)
     values = [tick for tick in TICKS if ends[0] <= tick <= ends[1]]
-    axis = alt.Axis(values=values, format="d", labelOverlap=True)
-    return alt.Y("rank:Q", title=title, scale=scale, axis=axis)
+    return alt.Y("rank:Q", title=title, scale=scale, axis=alt.Axis(values=values, format="d", labelOverlap=True))
 
 
 RANK_SLOPES = plot("rank-slopes", applies, draw, drawn, labelled=LABELLED)

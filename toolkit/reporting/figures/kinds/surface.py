@@ -142,8 +142,7 @@ def side_of(r_ori: int, r_ins: int, r_rev: int) -> Side | None:
 
 def edges(deepest: int) -> np.ndarray:
     """Where cells of ranks begin and end: one a rank to 20, then ever wider ones."""
-    wider = np.geomspace(SINGLE + 1, deepest + 1, 13).round()
-    return np.unique([*range(1, SINGLE + 2), *wider]) - 0.5
+    return np.unique([*range(1, SINGLE + 2), *np.geomspace(SINGLE + 1, deepest + 1, 13).round()]) - 0.5
 
 
 def centres(deepest: int) -> np.ndarray:

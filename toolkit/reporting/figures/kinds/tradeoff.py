@@ -124,8 +124,7 @@ def _place(
         x, y = pixels(row["following"], row["relevance"])
         _, other = pixels(row["following"], row.get("relevance in base mode", row["relevance"]))
         others.append((x - 3, min(y, other), x + 3, max(y, other)))
-    corners = [pixels(step["_following"], step["_relevance"]) for step in steps]
-    for (x, y), (next_x, next_y) in itertools.pairwise(corners):
+    for (x, y), (next_x, next_y) in itertools.pairwise([pixels(step["_following"], step["_relevance"]) for step in steps]):
         others += [(x - 2, y, x + 2, next_y), (x, next_y - 2, next_x, next_y + 2)]
     points = [pixels(row["following"], row["relevance"]) for row in rows]
     for row, label in zip(rows, beside_points(points, [row["run"] for row in rows], size, others), strict=True):
