@@ -151,9 +151,8 @@ def run_import(args: argparse.Namespace) -> None:
     note(f"{done.new:,} answers by {', '.join(done.reviewers) or 'nobody'}; {done.known:,} were there already")
     if done.partial:
         note(f"{done.partial:,} items are answered in part and left out: import the file again when they are complete")
-    note(
-        f"`tandem build review status {args.folder}` shows them; where a step waits for them, `tandem build run {args.folder}`"
-    )
+    again = f"`tandem build run {args.folder}`"
+    note(f"`tandem build review status {args.folder}` shows them; where a step waits for them, {again}")
 
 
 def run_review_status(args: argparse.Namespace) -> None:

@@ -41,9 +41,8 @@ def parser() -> argparse.ArgumentParser:
     register.add_argument("--each-mode", action="store_true", help="also an entry for each mode of the run")
     trust_python_option(register)
     register.add_argument("--replace", action="store_true", help="write over entries of these ids")
-    register.add_argument(
-        "--ours", action="store_true", help="register it with those that come with Tandem, not under TANDEM_HOME"
-    )
+    text = "register it with those that come with Tandem, not under TANDEM_HOME"
+    register.add_argument("--ours", action="store_true", help=text)
     return top
 
 

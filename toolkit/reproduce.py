@@ -41,12 +41,10 @@ def parser() -> argparse.ArgumentParser:
     prompts_option(models)
     out = made.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder of runs and comparison (default: reproduced-PAPER)")
-    out.add_argument(
-        "--export", metavar="F", help="also pack runs, records, comparison and page as a zip archive with a manifest"
-    )
-    out.add_argument(
-        "--verify", metavar="F", help="only compare an archive, or the folder it was unpacked into, with its manifest"
-    )
+    text = "also pack runs, records, comparison and page as a zip archive with a manifest"
+    out.add_argument("--export", metavar="F", help=text)
+    text = "only compare an archive, or the folder it was unpacked into, with its manifest"
+    out.add_argument("--verify", metavar="F", help=text)
     dry_run_option(out)
     table_options(made, output=False)
     return made
@@ -72,9 +70,8 @@ def main(args: argparse.Namespace) -> int:
         return int(bool(found))
     if not args.paper:
         raise ToolkitError("no paper named", f"tandem reproduce PAPER: {', '.join(papers())}")
-    reproduction = Reproduction(
-        tables=args.table, systems=args.system, indexes=dict(args.own_index), **options_of(args, reproduce)
-    )
+    chosen = {"tables": args.table, "systems": args.system, "indexes": dict(args.own_index)}
+    reproduction = Reproduction(**chosen, **options_of(args, reproduce))
     if args.dry_run:
         from toolkit.studies.reproduce.dry_run import plan_table
 

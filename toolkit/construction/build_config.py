@@ -98,9 +98,8 @@ def read_config(folder: str | Path, prompts: str | Path | None = None) -> BuildC
         what = f"{folder} has no {FILE}" if folder.is_dir() else f"no folder {folder}"
         raise ToolkitError(what, f"`tandem build new KIND {folder}` begins one; kinds: {', '.join(KINDS)}")
     content = read_yaml(path, dict, "`tandem build new` writes one to begin with")
-    problems = [
-        f"unknown key {key!r} ({did_you_mean(str(key), KEYS)}known: {', '.join(KEYS)})" for key in content if key not in KEYS
-    ]
+    unknown = (key for key in content if key not in KEYS)
+    problems = [f"unknown key {key!r} ({did_you_mean(str(key), KEYS)}known: {', '.join(KEYS)})" for key in unknown]
     given = {key: value for key, value in content.items() if value is not None}  # `steps:` with nothing below it
     config = _config(given, folder, problems, prompts)
     if problems or config is None:
@@ -176,9 +175,8 @@ def _with_published(steps: Sequence[Step], folder: Path, prompts: str | Path | N
     lacks = [f"no {name}.yaml" for name, path in found.items() if path is None]
     if prompts is not None and (lacks or not found):
         hint = f"`tandem published prompts PAPER --from TEXT --to {source}` makes them of a text that you have"
-        what = (
-            f"{source} has not all prompts of the build's steps" if lacks else "no step of the build takes a published prompt"
-        )
+        what = "no step of the build takes a published prompt"
+        what = f"{source} has not all prompts of the build's steps" if lacks else what
         raise ToolkitError(what, hint if lacks else "leave --prompts out", problems=lacks)
     sending = []
     for step, names in zip(steps, free, strict=True):

@@ -75,9 +75,8 @@ class BuildFolder:
             inputs = {*self._before(number), *state.step.reads}
             before = next((each for each in states if not each.is_done and each.step.name in inputs), None)
             if state.is_done and before:  # its input will be another, or may be
-                state = StepState(
-                    state.step, f"{before.step.name} is {'not run' if before.state == NOT_RUN else 'out of date'}", state.record
-                )
+                how = NOT_RUN if before.state == NOT_RUN else "out of date"
+                state = StepState(state.step, f"{before.step.name} is {how}", state.record)
             states.append(state)
         return states
 

@@ -182,9 +182,7 @@ class Questions(Writing):
         "arguments_prompt": "berds-table9-question",
         "survey_prompt": "berds-table12-conversion",
     }
-    prompt_of: ClassVar[Mapping[str, str]] = {
-        form: f"{form}_prompt" for form in ("arguments", "statement", "statements", "survey")
-    }
+    prompt_of: ClassVar[Mapping[str, str]] = {name.removesuffix("_prompt"): name for name in slots}
     arguments_prompt: str = "build-berds-arguments.v2"
     statement_prompt: str = "build-berds-statement.v2"
     statements_prompt: str = "build-berds-statements.v2"

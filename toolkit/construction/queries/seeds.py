@@ -154,9 +154,8 @@ class Seeds:
         """What tells these seeds from others, without reading topics: names with their entries, files with their SHA-256."""
         from toolkit.files.store.digests import file_sha256
 
-        facts: dict[str, Any] = {
-            f"{group}, {key}": value for group, seeds in self.by_group.items() for key, value in seeds.facts().items()
-        }
+        of_groups = ((group, seeds.facts()) for group, seeds in self.by_group.items())
+        facts: dict[str, Any] = {f"{group}, {key}": value for group, own in of_groups for key, value in own.items()}
         for key in (key for key in self.given if key not in self.by_group):
             if key in NAMES or (key == INDEX and not self.paths(key)[0].exists()):
                 facts[key] = {"name": self.given[key], **self._entry(key)}

@@ -205,9 +205,8 @@ class _Checked:
             self.partial += 1
             return
         named = {question: _choice_id(sheet, question, choice) for question, choice in given.choices.items()}
-        self._take(
-            given, export.step, Answer(sheet.id, given.reviewer.strip(), sheet.key, named, export.settles, given.comment)
-        )
+        answer = Answer(sheet.id, given.reviewer.strip(), sheet.key, named, export.settles, given.comment)
+        self._take(given, export.step, answer)
 
     def stored(self) -> Imported:
         """Write what was added; ToolkitError where anything was wrong."""

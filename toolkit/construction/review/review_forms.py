@@ -185,9 +185,8 @@ def check_items(form: Form, items: Sequence[Any], place: str) -> None:
     """
     problems = [f"{item.id}: {problem}" for item in items for problem in _misfits(form, item.fields)]
     if problems:
-        hint = (
-            f"the form {form.name} needs {', '.join(_needed(form))}; `fields` of the step says which field of an item is meant"
-        )
+        needed = ", ".join(_needed(form))
+        hint = f"the form {form.name} needs {needed}; `fields` of the step says which field of an item is meant"
         raise ToolkitError(f"{place}: {len(problems)} fields are not as the form needs them", hint, problems=problems)
 
 
@@ -212,9 +211,8 @@ def as_text(value: Any) -> str:
 
 
 def _needed(form: Form) -> list[str]:
-    return list(
-        dict.fromkeys([*(field["name"] for field in form.fields), *(each for q in form.questions for each in q.hidden)])
-    )
+    hidden = (name for question in form.questions for name in question.hidden)
+    return list(dict.fromkeys([*(field["name"] for field in form.fields), *hidden]))
 
 
 def _misfits(form: Form, fields: Mapping[str, Any]) -> Iterator[str]:

@@ -151,9 +151,8 @@ def agreement(review: Review) -> Iterator[Agreement]:
         yield row("Krippendorff's alpha", twice, rater_agreement.krippendorffs_alpha(ratings))
         if question.right:  # how often reviewers choose the right one: the mean over items of their reviewers' share
             right = {item: review.sheets[item].right[question.id] for item in chosen}
-            shares = [
-                sum(name == right[item] for name in names.values()) / len(names) for item, names in chosen.items() if names
-            ]
+            rated = {item: list(names.values()) for item, names in chosen.items() if names}
+            shares = [names.count(right[item]) / len(names) for item, names in rated.items()]
             yield row("top-1 accuracy", len(shares), rater_agreement.mean_of_items(shares))
         if question.accepted:
             decided = {item: choice for item, names in chosen.items() if (choice := majority(Counter(names.values())))}

@@ -1,6 +1,7 @@
 """From what a user names to the comparisons of each run with the first, and the queries that moved most."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -66,7 +67,10 @@ def load(
         raise ToolkitError(f"{len(sources)} run, nothing to compare it with", "tandem diff A B")
     if rankings and (benchmark or qrels is not None):
         raise ToolkitError("--rankings compares without judgments", "leave --rankings out, or --benchmark and --qrels")
-    if benchmark or qrels is not None or (not rankings and _has_benchmark(sources)):
+    is_judged = bool(benchmark or qrels is not None)
+    with suppress(ToolkitError):
+        is_judged = is_judged or (not rankings and bool(benchmark_of(sources)))
+    if is_judged:
         how = {"modes": modes, "measures": measures, "apart": True}
         prepared = prepare(sources, benchmark, qrels, depth, ids, unjudged, **how)
         return Given(prepared.runs, _names(prepared.runs, sources), prepared)
@@ -74,13 +78,6 @@ def load(
         raise ToolkitError(f"--ids {ids} needs a benchmark", "name --benchmark")
     loaded = tuple(to_depth(run, depth) for run in load_each(sources))
     return Given(loaded, _names(loaded, sources), None)
-
-
-def _has_benchmark(runs: Sequence[Any]) -> bool:
-    try:
-        return bool(benchmark_of(runs))
-    except ToolkitError:
-        return False
 
 
 def diff(
@@ -284,6 +281,5 @@ def moved_table(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> 
             cells.append((where, place.doc_id, label, *("-" if rank is None else rank for rank in (place.a, place.b))))
     heads = (Column("query", label=True), Column("measure, documents", label=True))
     columns = (*heads, *map(Column, ("label", "first", "second")))
-    return Table(
-        columns, cells, title="queries that moved most: their values, and the ranks of documents", below=frozenset(below)
-    )
+    title = "queries that moved most: their values, and the ranks of documents"
+    return Table(columns, cells, title=title, below=frozenset(below))

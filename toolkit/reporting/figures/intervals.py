@@ -64,9 +64,8 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         intervals = base.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q")
         # an interval without width is two ticks at one place
         ends = [base.mark_tick(thickness=2, size=9).encode(x=alt.X(f"{end}:Q", scale=scale)) for end in ("low", "high")]
-        dots = base.mark_point(filled=True, size=60).encode(
-            x="value:Q", **run_looks(model, "shape"), tooltip=["run:N", *(f"{name}:Q" for name in ("value", "low", "high"))]
-        )
+        tips = ["run:N", "value:Q", "low:Q", "high:Q"]
+        dots = base.mark_point(filled=True, size=60).encode(x="value:Q", **run_looks(model, "shape"), tooltip=tips)
         panels.append(alt.layer(zero_line(), intervals, *ends, dots, width=190, height=alt.Step(row_height(model))))
     return alt.concat(*panels, columns=ACROSS, align="each", usermeta=NAMES_ONCE)
 

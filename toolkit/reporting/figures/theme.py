@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from toolkit import registry
@@ -22,7 +22,7 @@ FADED = 0.12
 MOST = 12  # runs whose lines or points fit into one panel
 # the page's script sets it to the runs that are chosen in any figure, legend or table; empty: all
 FOCUS = "focus"
-SIGNALS = "signals"
+SIGNALS = "signals"  # of a chart's metadata, as they are at first: altair's parameters need a name for every view
 CHOSEN = f"length({FOCUS}) == 0 || indexof({FOCUS}, datum.run) >= 0"
 LEADS = "_leads"  # of rows of the runs that are drawn where all would be too many; copied numbers leave fields of `_` out
 # what the page's script does to fit a chart into a narrower window: see `toolkit.reporting.figures.drawing`
@@ -53,11 +53,6 @@ def themed(chart: alt.TopLevelMixin, description: str = "") -> dict[str, Any]:
     own = spec.get("usermeta", {}).get(SIGNALS, {})
     spec["params"] = [{"name": name, "value": value} for name, value in {FOCUS: [], **own}.items()] + spec.get("params", [])
     return spec | {"background": "transparent", "description": description, "config": configuration()}
-
-
-def signals(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of a chart with these signals, as they are at first: altair's parameters need a name for every view."""
-    return {SIGNALS: dict(values)}
 
 
 def configuration() -> dict[str, Any]:

@@ -98,10 +98,8 @@ class Browsed:
             rows = np.array(values, float).reshape(-1, len(self.runs))  # none where every question lacks a mode
             apart = rows[:, 1:] - rows[:, :1]
             apart = apart[:, ~np.isnan(apart).all(axis=0)]
-            both = (
-                [np.abs(np.nanmean(apart, axis=0)).max(), np.nanmean(np.abs(apart), axis=0).max()] if apart.size else [0.0, 0.0]
-            )
-            means.append(both)
+            both = [np.abs(np.nanmean(apart, axis=0)), np.nanmean(np.abs(apart), axis=0)] if apart.size else []
+            means.append([each.max() for each in both] or [0.0, 0.0])
             spans.setdefault(column[0], []).extend(rows[~np.isnan(rows)].tolist())
         ranges = {measure: max(its, default=0.0) - min(its, default=0.0) or 1.0 for measure, its in spans.items()}
         aims = {measure: registry.measure(measure).direction != "none" for measure in ranges}
@@ -147,10 +145,9 @@ def browse(
         values = [_values(run, part, chosen) for run in runs]
         columns |= dict.fromkeys(key for row in values for key in row)
         of_part = list(_questions(part, runs, heads, values, known, codes))
-        for code in (
-            code for question in of_part for mode in question.modes for ranking in mode["lists"] for code, _ in ranking
-        ):
-            place.setdefault(code, part.group)
+        for ranking in (ranking for question in of_part for mode in question.modes for ranking in mode["lists"]):
+            for code, _ in ranking:
+                place.setdefault(code, part.group)
         questions += of_part
     docs = list(codes)
     texts = _texts(docs, place, find)

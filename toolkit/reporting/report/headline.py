@@ -270,9 +270,8 @@ def _distrust(model: ReportModel) -> Iterator[str]:
     few = [number for number in cores.values() if number < FEW]
     if few:
         spread = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
-        where = (
-            f" in {'each group' if len(few) == len(cores) else f'{len(few)} of {len(cores)} groups'}" if len(cores) > 1 else ""
-        )
+        groups = "each group" if len(few) == len(cores) else f"{len(few)} of {len(cores)} groups"
+        where = f" in {groups}" if len(cores) > 1 else ""
         total = f", {sum(cores.values())} in all" if len(cores) > 1 else ""
         yield f"Few core queries ({spread}{where}{total}): only large effects show."
     if missing := _missing_gold(model):

@@ -120,9 +120,8 @@ class SitePages:
         page = self.contents.system_page(called)
         entries = self.contents.systems[called]
         spec = entries[0].facts.system
-        tables = [
-            self._runs(page, model, [entry for entry in entries if entry.model is model]) for model in self.contents.models
-        ]
+        by_model = ((model, [entry for entry in entries if entry.model is model]) for model in self.contents.models)
+        tables = [self._runs(page, model, own) for model, own in by_model]
         versions = [each for key, each in self.contents.versions.items() if key[1] == called and len(each) > 1]
         history = [{"benchmark": each[0].model.name, "series": each[0].series, "steps": steps(each)} for each in versions]
         records: list[tuple[Entry, list[tuple[Download, str]]]] = []
@@ -173,9 +172,8 @@ class SitePages:
         helpers = {"number": _number, "p": _p, "size": _size, "MINIS": MINIS, "FILES": FILES, "MANIFEST": MANIFEST}
         body = pages.template(FOLDER, template).render(**own, **helpers, **what)
         style, script = ((FOLDER / f"site.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
-        return pages.page(
-            title, Markup(body), style=style, script=script, libraries=[pages.datatables()], frame=self.frame(page, title)
-        )
+        frame = self.frame(page, title)
+        return pages.page(title, Markup(body), style=style, script=script, libraries=[pages.datatables()], frame=frame)
 
 
 def _head(measure: str, mode: str) -> dict[str, str]:

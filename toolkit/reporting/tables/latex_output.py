@@ -208,9 +208,8 @@ def _with_columns(table: Table, places: Sequence[int]) -> Table:
 def _by_rows(part: Part) -> Iterator[Part]:
     """Parts that are not higher than a page with their notes."""
     room = HEIGHT - NOTE[1] * SLACK * em(" ".join([*_explained(part.table), part.table.legend])) * NOTE[0] / part.limit
-    heads = bool(part.table.spans) + max(
-        len(_head_lines(*each)) for each in zip(part.table.heads, _columns(part.table), strict=True)
-    )
+    heads = max(len(_head_lines(*each)) for each in zip(part.table.heads, _columns(part.table), strict=True))
+    heads += bool(part.table.spans)
     most = max(room // part.font[1] - heads - len(part.table.blocks) / 2 - 1, 10)  # lines; rules take half of one
     blocks: list[Block] = []
     used = 0.0
@@ -220,9 +219,8 @@ def _by_rows(part: Part) -> Iterator[Part]:
         for row in block.rows:
             height = _row_lines(row, part)
             if used + height > most and (rows or blocks):
-                yield replace(
-                    part, table=replace(part.table, blocks=(*blocks, *([replace(block, rows=tuple(rows))] if rows else [])))
-                )
+                filled = (*blocks, *([replace(block, rows=tuple(rows))] if rows else []))
+                yield replace(part, table=replace(part.table, blocks=filled))
                 blocks, rows, used = [], [], float(bool(block.heading))
             rows.append(row)
             used += height

@@ -61,9 +61,8 @@ def kind_table(model: ReportModel) -> Table:
         rows.append((Cell(kind), Cell(str(len(runs))), *means))
     made = (Head("", "kind of system", False), Head("", "runs", False), *heads(columns, model))
     title = f"{model.name}: means of kinds"
-    return Table(
-        f"{model.name}.kinds", title, "The mean over the runs of each kind.", made, (Block("", tuple(rows)),), kind="kinds"
-    )
+    caption = "The mean over the runs of each kind."
+    return Table(f"{model.name}.kinds", title, caption, made, (Block("", tuple(rows)),), kind="kinds")
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,9 +66,7 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
         ids |= {(mode,): f"{selection.name}.{mode}{name.removeprefix(selection.name)}" for mode in selection.modes}
     _refuse_taken(list(ids.values()), paths, replace)
     baseline = paths.baselines / f"{name}.trec.gz"
-    specs = [
-        _registered(entry_name, path, modes, baseline.name, record, system, selection) for modes, entry_name in ids.items()
-    ]
+    specs = [_registered(each, path, modes, baseline.name, record, system, selection) for modes, each in ids.items()]
     with open_output(baseline) as out:
         out.write(run_lines(path))
     record["data"]["run"]["file"] = baseline.name
@@ -156,9 +154,8 @@ def _entry(step: Mapping[str, Any], path: Path) -> SystemSpec:
         if Path(step.get("checkpoint", "")).is_absolute() and Path(step["checkpoint"]).is_dir():
             return choose_system(step["checkpoint"], kind=step["method"])
         hint = "an entry in TANDEM_HOME/registry/systems, or a folder named by its whole path"
-        raise ToolkitError(
-            f"{path} was made by {step['name']}, which is no system of the registry and no folder", hint
-        ) from error
+        what = f"{path} was made by {step['name']}, which is no system of the registry and no folder"
+        raise ToolkitError(what, hint) from error
 
 
 def _named_by(step: Mapping[str, Any], path: Path) -> str:
@@ -255,10 +252,8 @@ def _refuse_own(record: Mapping[str, Any], selection: Selection, system: Mapping
 def _refuse_taken(names: Sequence[str], paths: RegressionPaths, replace: bool) -> None:
     for name in names:
         if paths.entry(name).exists() and not replace:
-            hint = (
-                "registered numbers stay as they are: name the next version with --id; --replace is for what nobody has cited"
-            )
-            raise ToolkitError(f"{name} is registered already", hint)
+            hint = "name the next version with --id; --replace is for what nobody has cited"
+            raise ToolkitError(f"{name} is registered already", f"registered numbers stay as they are: {hint}")
         if name in registry.regressions() and not paths.entry(name).exists():
             raise ToolkitError(f"{name} is registered already, elsewhere", "name another id with --id")
 

@@ -108,10 +108,8 @@ class Reproduction:
                     own = outcome.failures[before:]
                     why.setdefault(row.name, own[-1].error.message if own else "what it is made of is not there")
         files = self.files  # rows that are not made now were sent what their records say
-        others = (
-            replace(row, sent=as_recorded(row.sent, (files.path(row), files.qrels_path(row)))) for row in self.tables.others
-        )
-        self.tables = files.tables = replace(self.tables, others=tuple(others))
+        sent = ((row, as_recorded(row.sent, (files.path(row), files.qrels_path(row)))) for row in self.tables.others)
+        self.tables = files.tables = replace(self.tables, others=tuple(replace(row, sent=said) for row, said in sent))
         # rows that nobody asked for now, and whose files are there with their records: they are compared, too
         for row in (row for row in self.tables.others if row.part.scores == "evaluate"):
             is_judged = not row.part.judge or is_sound(self.files.qrels_path(row), "qrels")

@@ -46,10 +46,8 @@ WIKIPEDIA = 21_015_324  # passages of dpr-w100
 MMR_SYSTEM = "uae-large-v1"
 COLUMNS = (
     *labels("part", "system"),
-    *(
-        Column(name, priority=place)
-        for name, place in (("state", 0), ("inputs", 1), ("download", 2), ("memory", 1), ("time", 1))
-    ),
+    Column("state"),
+    *(Column(name, priority=place) for name, place in (("inputs", 1), ("download", 2), ("memory", 1), ("time", 1))),
     *(Column(name, priority=place) for name, place in (("requests", 2), ("tokens", 2), ("recipe", 3))),
     Column("remark", prose=True, priority=4),
 )

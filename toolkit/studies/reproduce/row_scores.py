@@ -121,9 +121,8 @@ def underlined(files: RowFiles, cells: Sequence[Compared]) -> list[Compared]:
     places = [place for place in with_ours if cells[place].cell.measure in tests]
     ours = [cells[place] for place in places]
     run_of = functools.cache(lambda name: read_run(files.path(files.tables.row(name))))  # the best of a column meets all others
-    of_topics = {
-        topics: p_values(from_benchmark(topics, []), run_of, tests) for topics in {each.row.part.topics for each in ours}
-    }
+    names = {each.row.part.topics for each in ours}
+    of_topics = {topics: p_values(from_benchmark(topics, []), run_of, tests) for topics in names}
 
     def p_of(best: int, other: int) -> float:
         cell, topics = ours[other].cell.ours, ours[other].row.part.topics

@@ -63,7 +63,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         rows += [{"baseline": called[name], "run": called[name], "group": first_group} for name in baselines if name in shown]
         lines.append(_row(model, rows, list(shown.values()), column))
     first = called[model.baseline] if model.baseline in baselines else called[baselines[0]]
-    return alt.vconcat(*lines, spacing=18, usermeta=theme.signals({BASELINE: first}))
+    return alt.vconcat(*lines, spacing=18, usermeta={theme.SIGNALS: {BASELINE: first}})
 
 
 def _row(model: ReportModel, rows: list[dict], names: list[str], column: tuple[str, str]) -> alt.FacetChart:
@@ -95,11 +95,10 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     words = {"fontSize": 10, "fontStyle": "italic", "align": "left", "dx": 4}
     # of fewer than six core queries that differ there is no interval
     tested, untested = (chart.transform_filter(f"{no}isValid(datum._low)") for no in ("", "!"))
+    across = alt.X("_low:Q", title=None, axis=theme.signed_axis())
     point = {"x": "_difference:Q", **theme.run_looks(model, "shape", "stroke", "fill")}
     return [
-        tested.mark_rule(strokeWidth=1.5).encode(
-            x=alt.X("_low:Q", title=None, axis=theme.signed_axis()), x2="_high:Q", **colour
-        ),
+        tested.mark_rule(strokeWidth=1.5).encode(x=across, x2="_high:Q", **colour),
         *(tested.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", **colour) for end in ("_low", "_high")),
         tested.mark_point(size=48, strokeWidth=1.6).encode(**point, fillOpacity=filled, tooltip=["run:N", "group:N", *tips]),
         untested.mark_point(size=48, strokeWidth=1.6, fillOpacity=0).encode(**point, tooltip=["run:N", "group:N", tips[0]]),
@@ -127,9 +126,8 @@ class Core(NamedTuple):
 def has_cores(model: ReportModel) -> bool:
     """Two runs with values of the leading number, query by query."""
     measure, mode = leading(model)
-    return len(model.runs) > 1 and all(
-        Key(part.group, measure, mode) in facts.values for part in model.judgments.parts for facts in model.runs
-    )
+    keys = [Key(part.group, measure, mode) for part in model.judgments.parts]
+    return len(model.runs) > 1 and all(key in facts.values for key in keys for facts in model.runs)
 
 
 def cores(model: ReportModel) -> Iterator[Core]:
@@ -193,7 +191,7 @@ def draw_by_core(model: ReportModel) -> alt.TopLevelMixin:
         columns=ACROSS,
         spacing=12,
         title=alt.Title(alt.ExprRef(text), fontSize=12, fontWeight="bold", anchor="start", offset=10),
-        usermeta=theme.signals({BASELINE: called[first]}),
+        usermeta={theme.SIGNALS: {BASELINE: called[first]}},
     )
 
 
@@ -227,6 +225,7 @@ def _bars(model: ReportModel, bars: int) -> alt.LayerChart:
 def _from_baseline(chart: alt.LayerChart, model: ReportModel, names: list[str]) -> alt.LayerChart:
     """The chart over a row a run and core query, made of a row a core query with a field a run."""
     column = leading(model)
+    by_query = alt.SortField("query")
     sign, order = (">", "descending") if registry.measure(column[0]).direction != "lower" else ("<", "ascending")
     values = ", ".join(f"datum[{json.dumps(name)}]" for name in names)
     return (
@@ -239,9 +238,7 @@ def _from_baseline(chart: alt.LayerChart, model: ReportModel, names: list[str]) 
             tied="datum.difference == 0 ? 1 : 0",
             lost=f"datum.difference != 0 && !(datum.difference {sign} 0) ? 1 : 0",
         )
-        .transform_window(
-            next="row_number()", groupby=["run"], sort=[alt.SortField("difference", order=order), alt.SortField("query")]
-        )
+        .transform_window(next="row_number()", groupby=["run"], sort=[alt.SortField("difference", order=order), by_query])
         .transform_calculate(place="datum.next - 1")
     )
 

@@ -81,8 +81,9 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     looks, chart = theme.run_looks(model, "color", "shape"), chart_of().encode(opacity=theme.focused())
     across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
     named = {"value": "value", "control value": "its value"}
-    tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in named.items()]
-    between = alt.Tooltip("_between:N", title="95 % interval of the control's value")
+    tips = ["run:N", "group:N", "control:N"]
+    tips += (alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in named.items())
+    tips.append(alt.Tooltip("_between:N", title="95 % interval of the control's value"))
     return [
         chart_of()
         .transform_filter("isValid(datum.low)")
@@ -90,9 +91,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
         .encode(x="low:Q", x2="high:Q"),
         chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="control value:Q", color=looks["color"]),
         chart_of().mark_tick(thickness=2, size=11, color=theme.GREY).encode(x="control value:Q"),
-        chart.mark_point(filled=True, size=48).encode(
-            x="value:Q", **looks, tooltip=["run:N", "group:N", "control:N", *tips, between]
-        ),
+        chart.mark_point(filled=True, size=48).encode(x="value:Q", **looks, tooltip=tips),
     ]
 
 

@@ -14,6 +14,7 @@ from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import Column, own_groups, paired
 from toolkit.reporting.report.model import ReportModel, leading_columns
 
+TIPS = ["run:N", "group:N", "value:Q"]
 ACROSS = 2  # panels or circles side by side
 FEWEST = 5  # groups: fewer make no area that an eye compares
 
@@ -83,14 +84,9 @@ def scale_of(column: Column) -> Colours | None:
 def _cells(model: ReportModel, column: Column, rows: list[dict]) -> alt.TopLevelMixin:
     colours = scale_of(column)
     groups = list(theme.labels(model.groups).values())
-    base = chart_of(rows).encode(
-        x=alt.X(
-            "group:N", title=None, scale=alt.Scale(domain=groups), axis=alt.Axis(labelAngle=-40, grid=False, labelLimit=110)
-        ),
-        y=theme.run_rows(model),
-        opacity=theme.focused(),
-        tooltip=["run:N", "group:N", "value:Q"],
-    )
+    names = alt.Axis(labelAngle=-40, grid=False, labelLimit=110)
+    across = alt.X("group:N", title=None, scale=alt.Scale(domain=groups), axis=names)
+    base = chart_of(rows).encode(x=across, y=theme.run_rows(model), opacity=theme.focused(), tooltip=TIPS)
     legend = alt.Legend(title=colours.title, gradientLength=200, orient="bottom")
     scale = alt.Scale(domain=[colours.low, colours.high], scheme=colours.scheme, reverse=colours is SIGNED, clamp=True)
     grounds = base.mark_rect(stroke=theme.PALE, strokeWidth=0.5).encode(color=alt.Color("value:Q", scale=scale, legend=legend))
@@ -131,7 +127,7 @@ def draw_radar(model: ReportModel) -> alt.TopLevelMixin:
             ends = [{**row, "_number": len(groups)} for row in places if row["_number"] == 0]
             base = theme.only_leading(chart_of(places + ends), model).encode(*circle.axes(), opacity=theme.focused())
             line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=40)
-            lines, points = theme.lines_and_points(line, point, model, ["run:N", "group:N", "value:Q"], order="_number:Q")
+            lines, points = theme.lines_and_points(line, point, model, TIPS, order="_number:Q")
             lines = lines if circles else theme.with_legend_clicks(lines)
             circles.append(alt.layer(*_web(circle), lines, points, title=title, width=300, height=300))
     return alt.concat(*circles, columns=ACROSS, align="each")

@@ -67,10 +67,9 @@ def draw_depth(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
         for depth, share in enumerate(curve.tolist(), 1)
         if depth in TICKS or share != curve[depth - 2]
     ]
+    scale = alt.Scale(type="log", domain=[1, DEPTH])
     base = theme.only_leading(chart_of(theme.lead(rows, model)), model).encode(
-        x=alt.X(
-            "depth:Q", title="depth (documents)", scale=alt.Scale(type="log", domain=[1, DEPTH]), axis=alt.Axis(values=TICKS)
-        ),
+        x=alt.X("depth:Q", title="depth (documents)", scale=scale, axis=alt.Axis(values=TICKS)),
         y=alt.Y("share:Q", title="questions (fraction)", scale=alt.Scale(domain=[0, 1])),
         opacity=theme.focused(),
     )
@@ -129,14 +128,12 @@ def draw_stance(model: ReportModel) -> alt.TopLevelMixin:
         tooltip=["run:N", "query:N", "stance:N", "share:Q"],
     )
     across = alt.X("_start:Q", title="questions (fraction)", scale=alt.Scale(domain=[0, 1]))
-    colours = alt.Scale(domain=list(SHOWN.values()), range=list(STANCE_COLOURS))
-    parts = base.mark_bar(stroke=theme.INK, strokeWidth=0.8, height={"band": 0.8}).encode(
-        x=across, x2="_end:Q", color=alt.Color("stance:N", scale=colours, sort=None)
-    )
+    colour = alt.Color("stance:N", scale=alt.Scale(domain=list(SHOWN.values()), range=list(STANCE_COLOURS)), sort=None)
+    bar = base.mark_bar(stroke=theme.INK, strokeWidth=0.8, height={"band": 0.8})
+    parts = bar.encode(x=across, x2="_end:Q", color=colour)
     pale = alt.when(alt.FieldOneOfPredicate(field="stance", oneOf=[SHOWN["Both"], SHOWN["Neither"]]))
-    numbers = base.mark_text().encode(
-        x="_middle:Q", text="_shown:N", color=pale.then(alt.value(theme.NEAR_BLACK)).otherwise(alt.value(theme.PALE))
-    )
+    ink = pale.then(alt.value(theme.NEAR_BLACK)).otherwise(alt.value(theme.PALE))
+    numbers = base.mark_text().encode(x="_middle:Q", text="_shown:N", color=ink)
     return alt.layer(parts, numbers, width=480, height=alt.Step(24))
 
 
@@ -155,12 +152,10 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
     """A line a run over the forms of the query."""
     rows = theme.lead(drawn_lean(model).dicts(), model)
     forms = alt.Scale(domain=list(FORMS))
-    across = alt.X(
-        "query:N", title="the query is the question, or one of its perspectives", scale=forms, axis=alt.Axis(labelAngle=0)
-    )
-    base = theme.only_leading(chart_of(rows), model).encode(
-        x=across, y=alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)"), opacity=theme.focused()
-    )
+    title = "the query is the question, or one of its perspectives"
+    across = alt.X("query:N", title=title, scale=forms, axis=alt.Axis(labelAngle=0))
+    up = alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)")
+    base = theme.only_leading(chart_of(rows), model).encode(x=across, y=up, opacity=theme.focused())
     line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=60)
     lines, points = theme.lines_and_points(line, point, model, ["run:N", "query:N", "lean:Q"])
     zero = chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(y=alt.datum(0))

@@ -209,9 +209,8 @@ def _queries_panel(model: ReportModel, run: str, kind: str, rows: list[tuple], a
         )
     )
     text = f"{kind.removeprefix('instruction ')}: {sum(wanted)} of {len(rows)} {'rise' if kind == GOLD else 'fall'}"
-    title = alt.Title(
-        run, subtitle=text, fontSize=12, fontWeight="bold", anchor="start", frame="group", offset=8, limit=SMALL + 40
-    )
+    place = {"anchor": "start", "frame": "group", "offset": 8, "limit": SMALL + 40}
+    title = alt.Title(run, subtitle=text, fontSize=12, fontWeight="bold", **place)
     return alt.layer(
         base.mark_line(strokeWidth=1.2, opacity=0.55),
         base.mark_point(size=18, filled=True, opacity=0.7),
