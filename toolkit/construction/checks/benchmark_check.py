@@ -175,13 +175,13 @@ def _problems(folder: str, groups: Sequence[JudgedTexts], pairs: Sequence[Alike]
     """What is wrong with the folder's files, items of the provenance that are not there, one text with two labels."""
     if folder:
         yield from map(str, check_folder(folder, parse=parse).problems)
-    known = {doc_id for each in groups for doc_id in each.docs}
-    for topic in (topic for each in groups for topics in each.topics.values() for topic in topics):
-        known |= {topic.query_id, topic.base_id, topic.group_id}
-    path = provenance_file(folder)
-    if unknown := [item for item in read_provenances(path) if item not in known] if path else []:
-        items = "1 item is" if len(unknown) == 1 else f"{len(unknown):,} items are"
-        yield f"{PROVENANCE}: {items} neither document nor query ({three(unknown)})"
+    if path := provenance_file(folder):
+        known = {doc_id for each in groups for doc_id in each.docs}
+        for topic in (topic for each in groups for topics in each.topics.values() for topic in topics):
+            known |= {topic.query_id, topic.base_id, topic.group_id}
+        if unknown := [item for item in read_provenances(path) if item not in known]:
+            items = "1 item is" if len(unknown) == 1 else f"{len(unknown):,} items are"
+            yield f"{PROVENANCE}: {items} neither document nor query ({three(unknown)})"
     for pair in (pair for pair in pairs if pair.is_contradictory):
         first, second = pair.first.item_id, pair.second.item_id
         yield f"documents {first} and {second} are one text, and only one is relevant to query {pair.opposed}"

@@ -194,8 +194,8 @@ class Adversarial(Step):
         """See `Step`."""
         negatives = Negatives(items, self, tools)
         negatives.write(self.model, self.prompt, _query(self.query), self.count)
-        is_far = lambda item, text: shared_words(item.fields[self.query], text) < self.overlap  # noqa: E731
-        negatives.reject("it has too few words of the query", is_far)
+        why = "it has too few words of the query"
+        negatives.reject(why, lambda item, text: shared_words(item.fields[self.query], text) < self.overlap)
         negatives.judge(self.judge_model, self.answers_prompt, _query(self.query), False, ANSWERS)
         yield from negatives.added(HARD)
 

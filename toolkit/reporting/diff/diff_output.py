@@ -72,19 +72,12 @@ def _changes(changes: Sequence[Change], notes: Sequence[str], title: str, relati
         share = is_share(change.measure)
         signed = partial(Number, share=share, signed=True)
         names = {"group": change.group, "measure": change.measure, "mode": change.mode.replace(PAIRED, "")}
-        rows.append(
-            [
-                *(names[name] for name in labels),
-                Number(change.a, share),
-                Number(change.b, share),
-                signed(change.difference, mark=change.mark),
-                *([Number(100 * change.relative, signed=True, decimals=1)] if relative else []),
-                *map(signed, (change.low, change.high)),
-                Number(change.p, p=True),
-                Number(change.effect, signed=True, decimals=2),
-                f"{change.up}/{change.down}/{change.same}",
-            ]
-        )
+        row = [*(names[name] for name in labels), Number(change.a, share), Number(change.b, share)]
+        row.append(signed(change.difference, mark=change.mark))
+        row += [Number(100 * change.relative, signed=True, decimals=1)] if relative else []
+        row += (*map(signed, (change.low, change.high)), Number(change.p, p=True))
+        row.append(Number(change.effect, signed=True, decimals=2))
+        rows.append([*row, f"{change.up}/{change.down}/{change.same}"])
     return Table(columns, rows, notes, f"{title}\n\n")
 
 

@@ -110,16 +110,11 @@ def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
         between = " to ".join(signed[1:]) if change.low == change.low else change.untested
         side = "up" if change.low > 0 else "down" if change.high < 0 else "same"
         row = {"group": change.group, "name": _name(change), "about": spec.text or spec.title}
-        row |= {
-            "lower": spec.direction == "lower",
-            "first": text(Number(change.a, share)),
-            "second": text(Number(change.b, share)),
-            "change": signed[0],
-        }
-        row |= {"marked": bool(change.mark), "side": side, "between": between, "p": text(Number(change.p, p=True))}
-        row |= {"d": text(Number(change.effect, signed=True, decimals=2)), "moved": (change.up, change.down, change.same)}
+        row |= {"first": text(Number(change.a, share)), "second": text(Number(change.b, share)), "change": signed[0]}
+        row |= {"lower": spec.direction == "lower", "marked": bool(change.mark), "side": side, "between": between}
+        row |= {"p": text(Number(change.p, p=True)), "d": text(Number(change.effect, signed=True, decimals=2))}
         drawing = {"low": low, "middle": middle, "high": high, "zero": WIDTH / 2, "width": WIDTH}
-        rows.append({**row, "drawing": drawing})
+        rows.append({**row, "moved": (change.up, change.down, change.same), "drawing": drawing})
     return rows
 
 
