@@ -57,7 +57,16 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--to", required=True, metavar="OUT", help="the folder to write; one that was built before is replaced")
     answered = "let people answer questions about items, and take their answers back"
     review_commands(add("review", answered, lambda args: args.run_review_command(args)))
-    _check_options(add("check", "check for what no score shows: surface cues, duplicates, systems that made items", run_check))
+    sub = add("check", "check for what no score shows: surface cues, duplicates, systems that made items", run_check)
+    sub.add_argument("benchmark", metavar="OUT", help="the folder of a benchmark, built or not, or the name of one")
+    runs = "also look for runs of systems that made items, and for instructions that change no score of the run"
+    sub.add_argument("runs", nargs="*", metavar="RUN", help=runs)
+    near = sub.add_argument_group("near-duplicates")
+    similarity = "the least Jaccard similarity of runs of five characters (default: 0.8)"
+    near.add_argument("--similarity", type=float, default=0.8, metavar="X", help=similarity)
+    near.add_argument("--dense", action="store_true", help="also paraphrases, by the vectors of all-minilm-l6-v2")
+    near.add_argument("--cosine", type=float, default=0.9, metavar="X", help="the least cosine of these (default: 0.9)")
+    table_options(sub)
     sub = add("datasheet", "write datasheet.md: counts, who made it, what the checks found, what it is not for", run_datasheet)
     sub.add_argument("folder", metavar="OUT", help="the folder of a benchmark, built or not")
     return made
@@ -82,18 +91,6 @@ def review_commands(made: argparse.ArgumentParser) -> None:
     table_options(sub)
 
 
-def _check_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("benchmark", metavar="OUT", help="the folder of a benchmark, built or not, or the name of one")
-    runs = "also look for runs of systems that made items, and for instructions that change no score of the run"
-    sub.add_argument("runs", nargs="*", metavar="RUN", help=runs)
-    near = sub.add_argument_group("near-duplicates")
-    similarity = "the least Jaccard similarity of runs of five characters (default: 0.8)"
-    near.add_argument("--similarity", type=float, default=0.8, metavar="X", help=similarity)
-    near.add_argument("--dense", action="store_true", help="also paraphrases, by the vectors of all-minilm-l6-v2")
-    near.add_argument("--cosine", type=float, default=0.9, metavar="X", help="the least cosine of these (default: 0.9)")
-    table_options(sub)
-
-
 def run_new(args: argparse.Namespace) -> None:
     from toolkit.construction.build_config import new_build
     from toolkit.construction.examples import ANSWERS
@@ -112,8 +109,7 @@ def run_run(args: argparse.Namespace) -> None:
         note(f"{taken[0].parent}: {len(taken)} published prompts, which are sent from now on; remove them to send ours again")
     build = _build(args, args.prompts if args.dry_run else None)
     if args.dry_run:
-        states = build.states(args.step)
-        return write_lines(f"{state.step.name} ({state.step.about}): {state.state}" for state in states)
+        return write_lines(f"{state.step.name} ({state.step.about}): {state.state}" for state in build.states(args.step))
     build.run(args.step, **{name: getattr(args, name) for name in (*ENDPOINT, *ENGINE, *MODEL)})
     build.check_left(args.step)
 
@@ -155,9 +151,8 @@ def run_import(args: argparse.Namespace) -> None:
     note(f"{done.new:,} answers by {', '.join(done.reviewers) or 'nobody'}; {done.known:,} were there already")
     if done.partial:
         note(f"{done.partial:,} items are answered in part and left out: import the file again when they are complete")
-    note(
-        f"`tandem build review status {args.folder}` shows them; where a step waits for them, `tandem build run {args.folder}`"
-    )
+    again = f"`tandem build run {args.folder}`"
+    note(f"`tandem build review status {args.folder}` shows them; where a step waits for them, {again}")
 
 
 def run_review_status(args: argparse.Namespace) -> None:

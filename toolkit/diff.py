@@ -42,28 +42,18 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> int:
     with refusals():  # 1 says that runs differ
-        pairs = _compared(args)
+        from toolkit.reporting.diff.compare_runs import diff, load, page
+        from toolkit.reporting.diff.diff_output import lay_out, to_csv, to_json
+
+        given = load(**options_of(args, load))
+        pairs = diff(**options_of(args, diff) | {"runs": given, "testing": testing_of(args)})
+        html = page(given, pairs, **options_of(args, page) | {"notes": ()}) if args.html else ""
+        tables = [table for pair in pairs for table in lay_out(pair, relative=args.relative)]
+        write_tables(tables, args, forms={"json": lambda: to_json(pairs), "csv": lambda: to_csv(pairs)})
+        if html:
+            write_text(args.html, html)
+            note(f"written: {args.html} ({len(html.encode()) / 1e6:.1f} MB)")
     return 0 if args.exit_zero or all(pair.identical for pair in pairs) else 1
-
-
-def _compared(args: argparse.Namespace) -> list:
-    from toolkit.reporting.diff.compare_runs import diff, load, page
-
-    given = load(**options_of(args, load))
-    pairs = diff(**options_of(args, diff) | {"runs": given, "testing": testing_of(args)})
-    html = page(given, pairs, **options_of(args, page) | {"notes": ()}) if args.html else ""
-    _write(pairs, args)
-    if html:
-        write_text(args.html, html)
-        note(f"written: {args.html} ({len(html.encode()) / 1e6:.1f} MB)")
-    return pairs
-
-
-def _write(pairs: list, args: argparse.Namespace) -> None:
-    from toolkit.reporting.diff.diff_output import lay_out, to_csv, to_json
-
-    tables = [table for pair in pairs for table in lay_out(pair, relative=args.relative)]
-    write_tables(tables, args, forms={"json": lambda: to_json(pairs), "csv": lambda: to_csv(pairs)})
 
 
 if __name__ == "__main__":

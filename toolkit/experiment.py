@@ -26,9 +26,8 @@ def parser() -> argparse.ArgumentParser:
     made = command("experiment", __doc__, EPILOG)
     what = made.add_argument_group("what is compared")
     what.add_argument("names", nargs="+", metavar="SYSTEM", help="systems of the registry, folders, or Hugging Face ids")
-    what.add_argument(
-        "--benchmarks", nargs="+", action="extend", required=True, metavar="ID", help="benchmarks, or groups or modes of them"
-    )
+    text = "benchmarks, or groups or modes of them"
+    what.add_argument("--benchmarks", nargs="+", action="extend", required=True, metavar="ID", help=text)
     recipe_options(what)
     text = "a YAML file of name: template: search with each, and with placebo, shuffled and no instructions"
     what.add_argument("--templates", metavar="F", help=text)
@@ -37,9 +36,8 @@ def parser() -> argparse.ArgumentParser:
     second = made.add_argument_group("reranking")
     second.add_argument("--rerank", action="append", default=[], metavar="S", help="a reranker of every run; may be repeated")
     second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
-    second.add_argument(
-        "--rerank-kind", metavar="K", help="kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
-    )
+    text = "kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
+    second.add_argument("--rerank-kind", metavar="K", help=text)
     depth_option(second, None, 100)
     endpoint_options(made, instructed=True)
     model_options(made.add_argument_group("models"))

@@ -15,7 +15,6 @@ from toolkit.printing import note, write_lines, write_tables
 from toolkit.shell import guard
 
 if TYPE_CHECKING:
-    from toolkit.core.specs import RegressionSpec
     from toolkit.studies.regress import Result
 
 RUN_EPILOG = """each number is OK, OKish (within 0.0005, for models), FAIL, or MISSING (what it needs is not here).
@@ -42,9 +41,8 @@ def parser() -> argparse.ArgumentParser:
     register.add_argument("--each-mode", action="store_true", help="also an entry for each mode of the run")
     trust_python_option(register)
     register.add_argument("--replace", action="store_true", help="write over entries of these ids")
-    register.add_argument(
-        "--ours", action="store_true", help="register it with those that come with Tandem, not under TANDEM_HOME"
-    )
+    text = "register it with those that come with Tandem, not under TANDEM_HOME"
+    register.add_argument("--ours", action="store_true", help=text)
     return top
 
 
@@ -81,29 +79,23 @@ def run_add(args: argparse.Namespace) -> None:
 
 
 def run_run(args: argparse.Namespace) -> int:
+    from toolkit import registry
     from toolkit.studies.regress import replay
 
+    if bool(args.ids) == args.all:
+        what = "ids are named beside --all" if args.ids else "no run is named"
+        raise ToolkitError(what, "tandem regress run ID..., or --all")
+    if args.all:
+        registry.warn_unread("regressions")
+    specs = [registry.regression(name) for name in dict.fromkeys(args.ids)] or list(registry.regressions().values())
     failed, counts = False, {}
-    for result in replay(_wanted(args)):
+    for result in replay(specs):
         write_lines(_lines(result), indent=9)
         counts[result.outcome] = counts.get(result.outcome, 0) + 1
         failed |= result.outcome == "FAIL" or (result.outcome == "MISSING" and not args.all)
     if sum(counts.values()) > 1:
         print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
     return int(failed)
-
-
-def _wanted(args: argparse.Namespace) -> list[RegressionSpec]:
-    from toolkit import registry
-
-    if bool(args.ids) == args.all:
-        raise ToolkitError(
-            "no run is named" if not args.ids else "ids are named beside --all", "tandem regress run ID..., or --all"
-        )
-    if args.all:
-        registry.warn_unread("regressions")
-        return list(registry.regressions().values())
-    return [registry.regression(name) for name in dict.fromkeys(args.ids)]
 
 
 def _lines(result: Result) -> list[str]:
@@ -118,13 +110,10 @@ def _lines(result: Result) -> list[str]:
     lines += [f"  moved: {line}" for line in result.changed_queries[:SHOWN_QUERIES]]
     if len(result.changed_queries) > SHOWN_QUERIES:
         lines.append(f"  moved: ... and {len(result.changed_queries) - SHOWN_QUERIES} more queries")
-    return [result.name, *lines, f"{result.name}: {result.outcome} ({_count(result)}, {result.seconds:.1f} s)"]
-
-
-def _count(result: Result) -> str:
     compared = sum(not check.outcome for check in result.checks)
     checks = f"{len(result.checks) - compared} checks"
-    return f"{checks}; {compared} published numbers beside ours, none of them expected" if compared else checks
+    checks += f"; {compared} published numbers beside ours, none of them expected" if compared else ""
+    return [result.name, *lines, f"{result.name}: {result.outcome} ({checks}, {result.seconds:.1f} s)"]
 
 
 if __name__ == "__main__":

@@ -29,48 +29,29 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any format: [MODE=]F")
     judgment_options(made, benchmarks=True)
     ori_unit_option(made)
-    made.add_argument(
-        "--perspectives",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="RUN",
-        help="runs of the perspectives of questions (ids <question>.<n>) by the systems whose runs of the questions are given",
-    )
-    made.add_argument(
-        "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
-    )
+    text = "runs of the perspectives of questions (ids <question>.<n>) by the systems whose runs of the questions are given"
+    made.add_argument("--perspectives", nargs="+", action="extend", default=[], metavar="RUN", help=text)
+    text = "query id, tab, the perspective that supports (default: the first of the two)"
+    made.add_argument("--stances", metavar="TSV", help=text)
     baseline_option(made, "BM25's, or the first")
     text_options(made)
-    made.add_argument(
-        "--x",
-        choices=("parameters", "seconds", "tokens", "memory"),
-        default="parameters",
-        help="x axis of the plots of quality (default: parameters)",
-    )
+    axes, text = ("parameters", "seconds", "tokens", "memory"), "x axis of the plots of quality (default: parameters)"
+    made.add_argument("--x", choices=axes, default="parameters", help=text)
     made.add_argument("--radar", action="store_true", help="also a radar plot, of benchmarks of five groups or more")
-    made.add_argument(
-        "--published", action="store_true", help="also the numbers that the benchmark's paper prints, beside ours"
-    )
+    text = "also the numbers that the benchmark's paper prints, beside ours"
+    made.add_argument("--published", action="store_true", help=text)
     made.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
     made.add_argument("--plots", metavar="DIR", help="also write every figure as PDF, SVG and PNG")
-    made.add_argument(
-        "--format", choices=("html", "latex", "markdown", "csv"), default="html", help="how results are written (default: html)"
-    )
+    forms, text = ("html", "latex", "markdown", "csv"), "how results are written (default: html)"
+    made.add_argument("--format", choices=forms, default="html", help=text)
     made.add_argument("--output", metavar="F", help="where to write (default: standard output)")
     paper = made.add_argument_group("for papers")
-    paper.add_argument(
-        "--tables",
-        metavar="NAME,...",
-        help=f"of latex, markdown and csv, in this order: {', '.join(KINDS)} (default: all that there are)",
-    )
+    text = f"of latex, markdown and csv, in this order: {', '.join(KINDS)} (default: all that there are)"
+    paper.add_argument("--tables", metavar="NAME,...", help=text)
     paper.add_argument("--transpose", action="store_true", help="measures as rows, systems as columns: latex and markdown")
-    paper.add_argument(
-        "--width",
-        choices=("column", "page"),
-        help="of tables in latex, and of figures: one column, or the page of a paper (default: a column where a table fits "
-        "one; figures: page)",
-    )
+    text = "of tables in latex, and of figures: one column, or the page of a paper"
+    text += " (default: a column where a table fits one; figures: page)"
+    paper.add_argument("--width", choices=("column", "page"), help=text)
     number_options(paper, 3)
     site = made.add_argument_group("a site")
     text = "write a static site of all benchmarks and systems, with the runs: a new folder, or a site, which is updated"
@@ -98,11 +79,15 @@ def main(args: argparse.Namespace) -> None:
 
         check_judged(args.benchmark[0], args.qrels)
     if args.plots:
-        _save(models, args.plots, args.width or "page")
+        from pathlib import Path
+
+        from toolkit.reporting.figures.drawing import save
+
+        for path in save(models, Path(args.plots), args.width or "page"):
+            note(f"written: {path}")
     if args.plots and args.output is None:
         return
-    style = TableStyle(percent=args.percent, decimals=args.decimals)
-    made = report(models, missing=missing, style=style, **named)
+    made = report(models, missing=missing, style=TableStyle(percent=args.percent, decimals=args.decimals), **named)
     if args.format == "html":
         text = to_html(made, index=args.index, docs=args.docs, missing=missing)
     else:
@@ -138,15 +123,6 @@ def _write_site(args: argparse.Namespace) -> None:
     pairs = [(first, second) for first, second in args.pair]
     written = report_site(**options_of(args, report_site) | {"output": args.site, "pairs": pairs})
     note(f"written: {args.site} ({written.files} files: {written.changed} new or changed, {written.removed} removed)")
-
-
-def _save(models: list, folder: str, width: str) -> None:
-    from pathlib import Path
-
-    from toolkit.reporting.figures.drawing import save
-
-    for path in save(models, Path(folder), width):
-        note(f"written: {path}")
 
 
 if __name__ == "__main__":

@@ -41,12 +41,10 @@ def parser() -> argparse.ArgumentParser:
     prompts_option(models)
     out = made.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder of runs and comparison (default: reproduced-PAPER)")
-    out.add_argument(
-        "--export", metavar="F", help="also pack runs, records, comparison and page as a zip archive with a manifest"
-    )
-    out.add_argument(
-        "--verify", metavar="F", help="only compare an archive, or the folder it was unpacked into, with its manifest"
-    )
+    text = "also pack runs, records, comparison and page as a zip archive with a manifest"
+    out.add_argument("--export", metavar="F", help=text)
+    text = "only compare an archive, or the folder it was unpacked into, with its manifest"
+    out.add_argument("--verify", metavar="F", help=text)
     dry_run_option(out)
     table_options(made, output=False)
     return made
@@ -62,15 +60,18 @@ def _named_index(given: str) -> tuple[str, str]:
 def main(args: argparse.Namespace) -> int:
     from toolkit.registry.published.paper_tables import papers
     from toolkit.studies.reproduce import COMPARISON, PAGE, Reproduction, reproduce
-    from toolkit.studies.reproduce.packed import pack
+    from toolkit.studies.reproduce.packed import pack, verify
 
     if args.verify:
-        return _verify(args)
+        if args.paper or args.export or args.dry_run:
+            raise ToolkitError("--verify stands alone", "tandem reproduce --verify F")
+        digest, found = verify(Path(args.verify))
+        write_lines(found or [f"all files are those of the manifest {digest}"])
+        return int(bool(found))
     if not args.paper:
         raise ToolkitError("no paper named", f"tandem reproduce PAPER: {', '.join(papers())}")
-    reproduction = Reproduction(
-        tables=args.table, systems=args.system, indexes=dict(args.own_index), **options_of(args, reproduce)
-    )
+    chosen = {"tables": args.table, "systems": args.system, "indexes": dict(args.own_index)}
+    reproduction = Reproduction(**chosen, **options_of(args, reproduce))
     if args.dry_run:
         from toolkit.studies.reproduce.dry_run import plan_table
 
@@ -84,16 +85,6 @@ def main(args: argparse.Namespace) -> int:
         packed, digest = pack(reproduction.output, args.paper, Path(args.export))
         note(f"written: {args.export} ({packed} files; cite it by its manifest's SHA-256, {digest})")
     return failed(outcome.failures)
-
-
-def _verify(args: argparse.Namespace) -> int:
-    from toolkit.studies.reproduce.packed import verify
-
-    if args.paper or args.export or args.dry_run:
-        raise ToolkitError("--verify stands alone", "tandem reproduce --verify F")
-    digest, found = verify(Path(args.verify))
-    write_lines(found or [f"all files are those of the manifest {digest}"])
-    return int(bool(found))
 
 
 if __name__ == "__main__":

@@ -108,18 +108,6 @@ def labelled(*labels: str) -> Callable[[str], str]:
     return read
 
 
-def sections(*labels: str) -> Callable[[str], dict[str, str]]:
-    """Reads what stands behind each of some labels, each text up to the next label: `Blog: ... Forum: ...`."""
-    whole = re.compile("(.*?)".join(map(_mark, labels)) + "(.*)", re.DOTALL | re.IGNORECASE | re.MULTILINE)
-
-    def read(text: str) -> dict[str, str]:
-        if not (found := whole.search(text)):
-            raise ValueError(f"no {', '.join(f'{label}:' for label in labels)} in this order: {text.strip()[:SHOWN]!r}")
-        return dict(zip(labels, map(text_of, found.groups()), strict=True))
-
-    return read
-
-
 def numbered(label: str, count: int) -> Callable[[str], list[str]]:
     """Reads `count` texts, each behind its label and number (`Scenario 1: ... [END]`), or a JSON list of as many."""
     mark = _mark(rf"{label} \d+")
@@ -189,9 +177,15 @@ def read_document(answer: str) -> str:
 
 
 def read_documents(*labels: str) -> Callable[[str], dict[str, str]]:
-    """Reads a document behind each of the labels."""
-    read = sections(*labels)
-    return lambda answer: {label: read_document(text) for label, text in read(answer).items()}
+    """Reads a document behind each of some labels, each text up to the next label: `Blog: ... Forum: ...`."""
+    whole = re.compile("(.*?)".join(map(_mark, labels)) + "(.*)", re.DOTALL | re.IGNORECASE | re.MULTILINE)
+
+    def read(answer: str) -> dict[str, str]:
+        if not (found := whole.search(answer)):
+            raise ValueError(f"no {', '.join(f'{label}:' for label in labels)} in this order: {answer.strip()[:SHOWN]!r}")
+        return {label: read_document(text) for label, text in zip(labels, [*map(text_of, found.groups())], strict=True)}
+
+    return read
 
 
 def read_keywords(answer: str) -> list[str]:

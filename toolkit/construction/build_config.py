@@ -98,9 +98,8 @@ def read_config(folder: str | Path, prompts: str | Path | None = None) -> BuildC
         what = f"{folder} has no {FILE}" if folder.is_dir() else f"no folder {folder}"
         raise ToolkitError(what, f"`tandem build new KIND {folder}` begins one; kinds: {', '.join(KINDS)}")
     content = read_yaml(path, dict, "`tandem build new` writes one to begin with")
-    problems = [
-        f"unknown key {key!r} ({did_you_mean(str(key), KEYS)}known: {', '.join(KEYS)})" for key in content if key not in KEYS
-    ]
+    unknown = (key for key in content if key not in KEYS)
+    problems = [f"unknown key {key!r} ({did_you_mean(str(key), KEYS)}known: {', '.join(KEYS)})" for key in unknown]
     given = {key: value for key, value in content.items() if value is not None}  # `steps:` with nothing below it
     config = _config(given, folder, problems, prompts)
     if problems or config is None:
@@ -109,41 +108,33 @@ def read_config(folder: str | Path, prompts: str | Path | None = None) -> BuildC
 
 
 def _config(content: Mapping[str, Any], folder: Path, problems: list[str], prompts: str | Path | None) -> BuildConfig | None:
-    systems = _systems(content.get("systems", []), folder, problems)
+    given = content.get("systems", [])
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        problems.append(f"systems: expected YAML files, found {given!r}")
+        names = []
+    paths = [folder / Path(name).expanduser() for name in names]
+    problems += (f"systems: no file {path}" for path in paths if not path.is_file())
+    systems = [path for path in paths if path.is_file()]
     models = read_models(content.get("models", {}), systems, problems)
     try:
         module = kind_module(str(content.get("kind", "")))
     except ToolkitError as error:
         problems.append(f"kind: {error.message} ({error.hint})")
         return None
-    seeds = _seeds(content.get("seeds", {}), folder, module, problems)
+    given = content.get("seeds", {})
+    seeds = Seeds(dict(given) if isinstance(given, Mapping) else {}, folder)
+    if isinstance(given, Mapping):
+        problems += seeds.problems(getattr(module, "SEED_FILES", ()), getattr(module, "SEEDS_BY_GROUP", False))
+    else:
+        problems.append(f"seeds: expected keys, as in {{benchmark: infosearch-mini}}, found {given!r}")
     steps = _with_published([*_steps(content.get("steps", {}), module.STEPS, problems)], folder, prompts)
+    named = content.get("models", {})
     for step in steps:
-        named = content.get("models", {})
-        problems += _unknown_models(step, named if isinstance(named, Mapping) else {})
-        problems += _prompt_problems(step, folder, prompts)
+        problems += _step_problems(step, named if isinstance(named, Mapping) else {}, folder, prompts)
     if not problems:
         problems += (f"steps: {step.name}: {each}" for step in steps for each in step.problems(seeds, steps))
     return BuildConfig(content["kind"], seeds, models, steps, tuple(systems))
-
-
-def _systems(given: Any, folder: Path, problems: list[str]) -> list[Path]:
-    names = [given] if isinstance(given, str) else given
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        problems.append(f"systems: expected YAML files, found {given!r}")
-        return []
-    paths = [folder / Path(name).expanduser() for name in names]
-    problems += (f"systems: no file {path}" for path in paths if not path.is_file())
-    return [path for path in paths if path.is_file()]
-
-
-def _seeds(given: Any, folder: Path, module: ModuleType, problems: list[str]) -> Seeds:
-    if not isinstance(given, Mapping):
-        problems.append(f"seeds: expected keys, as in {{benchmark: infosearch-mini}}, found {given!r}")
-        return Seeds({}, folder)
-    seeds = Seeds(dict(given), folder)
-    problems += seeds.problems(getattr(module, "SEED_FILES", ()), getattr(module, "SEEDS_BY_GROUP", False))
-    return seeds
 
 
 def _steps(given: Any, known: Sequence[type[Step]], problems: list[str]) -> Iterator[Step]:
@@ -184,20 +175,16 @@ def _with_published(steps: Sequence[Step], folder: Path, prompts: str | Path | N
     lacks = [f"no {name}.yaml" for name, path in found.items() if path is None]
     if prompts is not None and (lacks or not found):
         hint = f"`tandem published prompts PAPER --from TEXT --to {source}` makes them of a text that you have"
-        what = (
-            f"{source} has not all prompts of the build's steps" if lacks else "no step of the build takes a published prompt"
-        )
+        what = "no step of the build takes a published prompt"
+        what = f"{source} has not all prompts of the build's steps" if lacks else what
         raise ToolkitError(what, hint if lacks else "leave --prompts out", problems=lacks)
-    return tuple(
-        _sending(step, {sent: _place(name) for sent, name in names.items() if found[name]})
-        for step, names in zip(steps, free, strict=True)
-    )
-
-
-def _sending(step: Step, there: Mapping[str, str]) -> Step:
-    """A step with other prompts; with what the paper's asks for in the place of a default, where it leaves no choice."""
-    fixed = {name: value for name, value in step.fixed.items() if "prompt" in there and step.is_usual(name)}
-    return replace(step, **there, **fixed)
+    sending = []
+    for step, names in zip(steps, free, strict=True):
+        there = {sent: _place(name) for sent, name in names.items() if found[name]}
+        # what the paper's prompt asks for, where it leaves no choice, is in the place of a default
+        fixed = {name: value for name, value in step.fixed.items() if "prompt" in there and step.is_usual(name)}
+        sending.append(replace(step, **there, **fixed))
+    return tuple(sending)
 
 
 def _place(name: str) -> str:
@@ -205,14 +192,11 @@ def _place(name: str) -> str:
     return f"{PROMPTS}/{name}.yaml"
 
 
-def _unknown_models(step: Step, known: Mapping[str, Any]) -> Iterator[str]:
+def _step_problems(step: Step, known: Mapping[str, Any], folder: Path, prompts: str | Path | None) -> Iterator[str]:
     for name in step.models():
         if name not in known:
             hint = f"{did_you_mean(name, map(str, known))}known: {', '.join(map(str, known)) or 'none'}"
             yield f"steps: {step.name}: no model {name!r} under models ({hint})"
-
-
-def _prompt_problems(step: Step, folder: Path, prompts: str | Path | None) -> Iterator[str]:
     for name in step.prompts():
         try:
             prompt = find_prompt(name, folder, published=prompts)

@@ -75,9 +75,8 @@ class BuildFolder:
             inputs = {*self._before(number), *state.step.reads}
             before = next((each for each in states if not each.is_done and each.step.name in inputs), None)
             if state.is_done and before:  # its input will be another, or may be
-                state = StepState(
-                    state.step, f"{before.step.name} is {'not run' if before.state == NOT_RUN else 'out of date'}", state.record
-                )
+                how = NOT_RUN if before.state == NOT_RUN else "out of date"
+                state = StepState(state.step, f"{before.step.name} is {how}", state.record)
             states.append(state)
         return states
 
@@ -164,17 +163,11 @@ class BuildFolder:
             except KeyboardInterrupt as end:
                 end.add_note("the same command resumes")
                 raise
-        record = StepRecord(
-            depends,
-            counts.sha256,
-            entered=len(items) if number else counts.all,
-            left=counts.left,
-            waiting=counts.waiting,
-            rejected=dict(counts.rejected),
-            asked=tools.asked,
-            figures={name: dict(each) for name, each in step.figures(file.items()).items()},
-            seconds=round(time.monotonic() - started, 3),
-        )
+        entered = len(items) if number else counts.all
+        counted = {"left": counts.left, "waiting": counts.waiting, "rejected": dict(counts.rejected), "asked": tools.asked}
+        figures = {name: dict(each) for name, each in step.figures(file.items()).items()}
+        seconds = round(time.monotonic() - started, 3)
+        record = StepRecord(depends, counts.sha256, entered, **counted, figures=figures, seconds=seconds)
         file.write_record(step, record)
         if record.failed:
             say(f"warning: {step.name}: {record.failed:,} requests unanswered: the next run asks again")

@@ -5,17 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.construction.build_config import BuildConfig
-from toolkit.construction.step_files import Found, StepRecord, StepState
+from toolkit.construction.step_files import Found, StepState
 from toolkit.core.system.yaml_json import plain
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, labels, value_of
 
 COLUMNS = (
     *labels("step"),
     *map(Column, ("entered", "left", "rejected", "waiting")),
-    Column("requests", priority=1),
-    Column("cached", priority=2),
-    Column("tokens", priority=1),
-    Column("cost", priority=1),
+    *(Column(name, priority=place) for name, place in (("requests", 1), ("cached", 2), ("tokens", 1), ("cost", 1))),
     Column("state", prose=True),
 )
 PAPER = "paper"
@@ -33,14 +30,16 @@ def status_rows(config: BuildConfig, states: Sequence[StepState]) -> list[dict[s
 
 def status_tables(config: BuildConfig, states: Sequence[StepState]) -> list[Table]:
     """The steps with what came in, what went out and why, what was asked; the funnel; further counts of the steps."""
-    return [_steps_table(config, states), *_funnel(config, states), *_figures(states)]
-
-
-def _steps_table(config: BuildConfig, states: Sequence[StepState]) -> Table:
     steps = ((_row(config, state), state.record.rejected if state.record else {}) for state in states)
     was_asked = any(state.record and state.record.asked for state in states)
     notes = ["tokens and cost are those of all answers, cached ones too"] * was_asked
-    return with_reasons(COLUMNS, steps, notes)
+    tables = [with_reasons(COLUMNS, steps, notes), *_funnel(config, states)]
+    for state in states:
+        for name, counts in (state.record.figures if state.record else {}).items():
+            total = sum(counts.values())
+            rows = [(value, count, Number(count / total if total else 0.0, share=True)) for value, count in counts.items()]
+            tables.append(Table([Column(f"{state.step.name}: {name}", label=True), Column("items"), Column("share")], rows))
+    return tables
 
 
 def with_reasons(
@@ -67,19 +66,15 @@ def _row(config: BuildConfig, state: StepState) -> Sequence[Cell]:
     asked = record.asked.values()
     requests, cached = sum(each.requests for each in asked), sum(each.cached for each in asked)
     counts = (record.entered, record.left, sum(record.rejected.values()), record.waiting)
-    spent = (requests, cached, record.tokens, _cost(config, record)) if record.asked else (None,) * 4
-    return (state.step.name, *counts, *spent, state.state)
-
-
-def _cost(config: BuildConfig, record: StepRecord) -> Cell:
-    """What all answers cost by the prices in build.yaml; nothing where a model has none."""
     costs = [
         config.models[name].cost(each.prompt_tokens, each.completion_tokens)
         for name, each in record.asked.items()
         if name in config.models
     ]
-    known = [cost for cost in costs if cost is not None]
-    return Number(sum(known), decimals=2) if known and len(known) == len(costs) else None
+    known = [cost for cost in costs if cost is not None]  # no price in build.yaml, no cost
+    cost = Number(sum(known), decimals=2) if known and len(known) == len(costs) else None
+    spent = (requests, cached, record.tokens, cost) if record.asked else (None,) * 4
+    return (state.step.name, *counts, *spent, state.state)
 
 
 def _funnel(config: BuildConfig, states: Sequence[StepState]) -> Iterator[Table]:
@@ -98,15 +93,6 @@ def _funnel(config: BuildConfig, states: Sequence[StepState]) -> Iterator[Table]
     yield Table([*labels("left after"), *parts], rows, ["share: of what the first row has"])
 
 
-def _figures(states: Sequence[StepState]) -> Iterator[Table]:
-    """Each further count of a step: values and how often they are."""
-    for state in states:
-        for name, counts in (state.record.figures if state.record else {}).items():
-            total = sum(counts.values())
-            rows = [(value, count, Number(count / total if total else 0.0, share=True)) for value, count in counts.items()]
-            yield Table([Column(f"{state.step.name}: {name}", label=True), Column("items"), Column("share")], rows)
-
-
 def history_lines(found: Sequence[Found]) -> Iterator[str]:
     """An item's history, step after step: what it holds that its sources do not, who made it, and why it was rejected."""
     known: dict[str, Mapping[str, Any]] = {}
@@ -115,20 +101,13 @@ def history_lines(found: Sequence[Found]) -> Iterator[str]:
         state = f", rejected: {item.rejected}" if item.rejected else ", waiting for people" if item.waiting else ""
         yield f"{step}: {item.id}{mark}{state}"
         before = {name: value for source in item.sources for name, value in known.get(source, {}).items()}
-        new = ((name, value) for name, value in item.fields.items() if name not in before or before[name] != value)
-        yield from (f"  {name}: {_shown(value)}" for name, value in new)
-        yield from (f"  {row['role']} by {', '.join(_author(row))}" for row in item.made)
+        for name, value in item.fields.items():
+            if name not in before or before[name] != value:
+                yield f"  {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for row in item.made:
+            prompt = f", prompt {row['prompt']} ({row.get('sha256', '')[:12]})" if row.get("prompt") else ""
+            yield f"  {row['role']} by {row['by']}{prompt}"
         known[item.id] = item.fields
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _author(row: Mapping[str, str]) -> Iterator[str]:
-    yield row["by"]
-    if row.get("prompt"):
-        yield f"prompt {row['prompt']} ({row.get('sha256', '')[:12]})"
 
 
 def history_rows(found: Sequence[Found]) -> list[dict[str, Any]]:

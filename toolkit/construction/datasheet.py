@@ -49,6 +49,7 @@ def datasheet(folder: str | Path) -> str:
     own = open_folder(folder)
     own.check()
     known = _Known.of(own)
+    among = f"Compared are {min(known.documents, MOST):,} of {known.documents:,} documents, and at most as many core queries."
     sections = {
         "What is in it": _counts(known),
         "Where it comes from": _sources(known),
@@ -58,10 +59,12 @@ def datasheet(folder: str | Path) -> str:
         "Who should not be compared on it": _circularity(known.check),
         "Does the instruction matter": _section(effects(known.check.effects), "No query has an instruction."),
         "Surface cues": _section(cues(known.check.cues), "Nothing could be compared."),
-        "Near-duplicates": _duplicates(known),
+        "Near-duplicates": [among, "", *_section(duplicates(known.check.pairs), "There are none.")],
         "What it is not for": [f"- {line}" for line in _limits(known)],
     }
-    lines = _head(known)
+    spec, kind = own.spec, known.facts.get("kind")
+    built = f"Built by `tandem build`, kind `{kind}`." if kind else "It was not built by `tandem build`."
+    lines = [f"# Datasheet of {spec.name}", "", f"{spec.description[:1].upper()}{spec.description[1:].rstrip('.')}. {built}"]
     for title, text in sections.items():
         lines += ["", f"## {title}", "", *text]
     return "\n".join(lines) + "\n"
@@ -85,8 +88,7 @@ class _Known(NamedTuple):
         path, provenance = own.path / FACTS, provenance_file(own.path)
         facts = read_yaml(path, dict, "`tandem build benchmark` writes it again") if path.is_file() else {}
         made = read_provenances(provenance) if provenance else None
-        documents = check_folder(own.path).counts["documents"]
-        return cls(own, documents, facts, made, check_benchmark(own.path, most=MOST))
+        return cls(own, check_folder(own.path).counts["documents"], facts, made, check_benchmark(own.path, most=MOST))
 
     @property
     def steps(self) -> Sequence[Mapping[str, Any]]:
@@ -98,12 +100,6 @@ def _section(table: Table, without: str) -> list[str]:
     if not table.rows:
         return [without]
     return [*to_markdown(table).splitlines(), *(line for note in table.notes for line in ("", note))]
-
-
-def _head(known: _Known) -> list[str]:
-    spec, kind = known.own.spec, known.facts.get("kind")
-    built = f"Built by `tandem build`, kind `{kind}`." if kind else "It was not built by `tandem build`."
-    return [f"# Datasheet of {spec.name}", "", f"{spec.description[:1].upper()}{spec.description[1:].rstrip('.')}. {built}"]
 
 
 def _counts(known: _Known) -> list[str]:
@@ -127,17 +123,15 @@ def _cores(topics: Sequence[Topic]) -> int:
 
 
 def _sources(known: _Known) -> list[str]:
-    seeds = [f"- seeds, {key}: {_named(value)}" for key, value in known.facts.get("seeds", {}).items()]
+    seeds = []
+    for key, value in known.facts.get("seeds", {}).items():
+        named = value.get("name", value) if isinstance(value, Mapping) else value
+        if isinstance(named, Mapping):  # files with the beginnings of their SHA-256
+            named = ", ".join(f"{name} ({digest[:SHORT]})" for name, digest in named.items())
+        seeds.append(f"- seeds, {key}: {named}")
     source = {key: " ".join(str(text).split()) for key, text in known.own.spec.source.items() if text}
     licence = source.pop("licence", UNKNOWN)
     return [*seeds, *(f"- {key}: {text}" for key, text in source.items()), f"- licence of the seeds: {licence}"]
-
-
-def _named(value: Any) -> str:
-    """A seed: its name, or files with the beginnings of their SHA-256."""
-    if not isinstance(value, Mapping) or "name" in value:
-        return str(value["name"] if isinstance(value, Mapping) else value)
-    return ", ".join(f"{name} ({digest[:SHORT]})" for name, digest in value.items())
 
 
 def _steps(steps: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -186,11 +180,6 @@ def _circularity(check: BenchmarkCheck) -> list[str]:
     return [what, "", *_section(makers(check.shares), "No model had a part in what is scored.")]
 
 
-def _duplicates(known: _Known) -> list[str]:
-    among = f"Compared are {min(known.documents, MOST):,} of {known.documents:,} documents, and at most as many core queries."
-    return [among, "", *_section(duplicates(known.check.pairs), "There are none.")]
-
-
 def _limits(known: _Known) -> Iterator[str]:
     """What it is not for: what follows from the above, and what holds of every benchmark that was built so."""
     cores = {group: _cores(next(iter(by_mode.values()))) for group, by_mode in known.own.topics.topics.items()}
@@ -209,6 +198,8 @@ def build_facts(build: BuildFolder) -> dict[str, Any]:
 
     What differs between two runs of one build (seconds, requests that the cache saved) is left out.
     """
+    from toolkit.construction.review.review_status import agreement_rows
+
     states = build.states()
     records = [state.record for state in states if state.record]
     return {
@@ -217,17 +208,13 @@ def build_facts(build: BuildFolder) -> dict[str, Any]:
         "steps": [_step(state) for state in states if state.record],
         "models": {name: _flat(facts) for record in records for name, facts in record.depends.get("models", {}).items()},
         "prompts": {name: sha256 for record in records for name, sha256 in record.depends.get("prompts", {}).items()},
-        "agreement": list(_agreement(build)),
+        # pairs of reviewers are left out
+        "agreement": [
+            row | {name: round(row[name], 6) for name in Estimate._fields}
+            for row in agreement_rows(build)
+            if not math.isnan(row["value"])
+        ],
     }
-
-
-def _agreement(build: BuildFolder) -> Iterator[dict[str, Any]]:
-    """How far reviewers agree: a row for each step, question and measure that is a number; pairs of reviewers left out."""
-    from toolkit.construction.review.review_status import agreement_rows
-
-    for row in agreement_rows(build):
-        if not math.isnan(row["value"]):
-            yield row | {name: round(row[name], 6) for name in Estimate._fields}
 
 
 def _step(state: StepState) -> dict[str, Any]:

@@ -30,14 +30,10 @@ def write_example(kind: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for source in sources:
         if source.name == RECORDED:
-            _write_answers(source, folder / ANSWERS)
+            with open_input(source) as lines, AnswerCache(folder / ANSWERS).writer() as writer:
+                for line in lines:
+                    key, text = decode_json(line.decode())
+                    writer.put(key, Answer(text, model=SCRIPTED))
         else:
             with atomic_path(folder / source.name) as part:
                 copyfile(source, part)
-
-
-def _write_answers(source: Path, path: Path) -> None:
-    with open_input(source) as lines, AnswerCache(path).writer() as writer:
-        for line in lines:
-            key, text = decode_json(line.decode())
-            writer.put(key, Answer(text, model=SCRIPTED))

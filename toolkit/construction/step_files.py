@@ -210,14 +210,16 @@ class BuiltSteps:
         known: dict[str, dict[str, Made]] = {}
         shared: dict[str, Mapping[str, str]] = {}
         for step in self.files:
-            known[step] = {item.id: self._made(item, step, known, shared) for item in self.items(step)}
+            here: dict[str, Made] = {}
+            for item in self.items(step):
+                rows: list[Mapping[str, str]] = []
+                for source in item.sources:  # who made it, as of the last step so far that gave one of this id
+                    rows += next((items[source] for items in reversed(known.values()) if source in items), ())
+                rows += [{**row, "step": step} for row in item.made]
+                unique = {(key := json.dumps(row, sort_keys=True)): shared.setdefault(key, row) for row in rows}
+                here[item.id] = tuple(unique.values())
+            known[step] = here
         return known
-
-    @staticmethod
-    def _made(item: Item, step: str, known: Mapping[str, Mapping[str, Made]], shared: dict[str, Mapping[str, str]]) -> Made:
-        rows = [row for source in item.sources for row in _latest(source, known)]
-        rows += [{**row, "step": step} for row in item.made]
-        return tuple({(key := json.dumps(row, sort_keys=True)): shared.setdefault(key, row) for row in rows}.values())
 
     def history(self, item_id: str) -> list[Found]:
         """An item in all steps that gave it, with its ancestors and descendants, step after step.
@@ -228,30 +230,16 @@ class BuiltSteps:
         if not any(item_id in items for items in rows.values()):
             known = [key for items in rows.values() for key in items][:NEAR]
             raise ToolkitError(f"no item {item_id!r}", f"{did_you_mean(item_id, known)}ids are in steps/*.jsonl")
-        relations = dict.fromkeys(_descendants(item_id, rows), "descendant")
-        relations |= dict.fromkeys(_ancestors(item_id, rows), "ancestor") | {(step, item_id): "itself" for step in rows}
+        relations: dict[tuple[str, str], str] = {}
+        made_of_it, made_from = {item_id}, {item_id}
+        for step, items in rows.items():
+            here = {name for name, item in items.items() if made_of_it.intersection(item.sources)}
+            relations |= {(step, name): "descendant" for name in here}
+            made_of_it |= here
+        for step, items in reversed(rows.items()):
+            here = made_from & items.keys()
+            relations |= {(step, name): "ancestor" for name in here}
+            made_from |= {source for name in here for source in items[name].sources}
+        relations |= {(step, item_id): "itself" for step in rows}
         every = ((step, name, item) for step, items in rows.items() for name, item in items.items())
         return [Found(step, relations[step, name], item) for step, name, item in every if (step, name) in relations]
-
-
-def _latest(item_id: str, known: Mapping[str, Mapping[str, Made]]) -> Made:
-    """Who made an item, as of the last step so far that gave one of this id."""
-    return next((items[item_id] for items in reversed(known.values()) if item_id in items), ())
-
-
-def _ancestors(item_id: str, rows: Mapping[str, Mapping[str, Item]]) -> set[tuple[str, str]]:
-    wanted, found = {item_id}, set()
-    for step, items in reversed(rows.items()):
-        here = {name for name in wanted if name in items}
-        found |= {(step, name) for name in here}
-        wanted |= {source for name in here for source in items[name].sources}
-    return found
-
-
-def _descendants(item_id: str, rows: Mapping[str, Mapping[str, Item]]) -> set[tuple[str, str]]:
-    known, found = {item_id}, set()
-    for step, items in rows.items():
-        here = {name for name, item in items.items() if known.intersection(item.sources)}
-        found |= {(step, name) for name in here}
-        known |= here
-    return found

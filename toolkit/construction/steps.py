@@ -99,17 +99,14 @@ def read_items(path: Path) -> Iterator[Item]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                yield _item(decode_json(line.decode(errors="surrogatepass"), halves=True))
+                row = decode_json(line.decode(errors="surrogatepass"), halves=True)
+                if not isinstance(row, dict) or not isinstance(row.get("id"), str) or not row.keys() <= KEYS:
+                    raise ValueError("expected an object with an id")
+                row["sources"], row["made"] = tuple(row.get("sources", ())), tuple(row.get("made", ()))
+                yield Item(**row)
             except (Malformed, UnicodeDecodeError, TypeError, ValueError) as error:
                 hint = "remove the file: `tandem build run` makes it again from cached answers"
                 raise ToolkitError(f"{path}, line {number}: no item ({error})", hint) from error
-
-
-def _item(row: Any) -> Item:
-    if not isinstance(row, dict) or not isinstance(row.get("id"), str) or not row.keys() <= KEYS:
-        raise ValueError("expected an object with an id")
-    row["sources"], row["made"] = tuple(row.get("sources", ())), tuple(row.get("made", ()))
-    return Item(**row)
 
 
 UNREADABLE = "no answer in the form asked for"  # why an item is rejected whose answer cannot be read

@@ -121,16 +121,13 @@ def _problems(row: Mapping[str, Any]) -> Iterator[str]:
         elif key == "replay" and not isinstance(value, bool):
             yield f"replay is {value!r}: expected true where all answers are recorded, otherwise false"
     prices = row.get("prices", {})
-    if not isinstance(prices, Mapping) or not set(prices) <= set(PRICES) or not all(map(_is_price, prices.values())):
+    costs = list(prices.values()) if isinstance(prices, Mapping) and set(prices) <= set(PRICES) else [None]
+    if not all(isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0 for cost in costs):
         yield f"prices: expected {{prompt: P, completion: C}}, of a million tokens each, found {prices!r}"
     if isinstance(row.get("max_tokens", 1), int) and row.get("max_tokens", 1) < 1:
         yield f"max_tokens is {row['max_tokens']}"
     if "system" not in row:
         yield "the key 'system' is missing: a system of the registry, http:MODEL on a server, or a folder"
-
-
-def _is_price(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
 @importing(of_data=True)

@@ -157,7 +157,14 @@ class Tools:
         options  instead of the model's own (`max_tokens`, `temperature`, `seed`, ...)
         """
         readers = itertools.repeat(read) if callable(read) else iter(read)
-        for requests in self._blocks(model, prompt, rows, options):
+        chosen, system = self.prompt(prompt), self._system(model)
+        given = {**self._model(model).options, **(options or {})}
+        rows = iter(rows)
+        while block := list(itertools.islice(rows, BLOCK)):
+            if wrong := slot_problems(chosen, list(block[0])):
+                hint = "see the prompts in toolkit/registry/prompts"
+                raise ToolkitError(f"prompt {chosen.name} does not fit the step", hint, problems=wrong)
+            requests = [Request(chosen.messages(row, system=system), given) for row in block]
             yield from self._read(model, requests, list(itertools.islice(readers, len(requests))))
 
     def _read(
@@ -173,30 +180,14 @@ class Tools:
                 try:
                     values[position] = readers[position](answer.whole)
                 except ValueError as error:
-                    wrong[position] = self._repaired(model, pending[position], answer, str(error))
+                    wrong[position] = request = pending[position]
+                    if not answer.error:  # the chat with the answer and what is wrong with it
+                        said = {"role": "assistant", "content": answer.text[:LONGEST_REPAIRED] or NOTHING}
+                        asked = self.prompt(REPAIR).messages({"problem": str(error)}, system=self._system(model))
+                        wrong[position] = request._replace(messages=[*request.messages, said, *asked])
             pending = wrong
         self.asked[model].failed += failed
         return (values.get(position) for position in range(len(requests)))
-
-    def _repaired(self, model: str, request: Request, answer: Answer, problem: str) -> Request:
-        """The chat with the answer and what is wrong with it; the same request where there was no answer."""
-        if answer.error:
-            return request
-        said = {"role": "assistant", "content": answer.text[:LONGEST_REPAIRED] or NOTHING}
-        asked = self.prompt(REPAIR).messages({"problem": problem}, system=self._system(model))
-        return request._replace(messages=[*request.messages, said, *asked])
-
-    def _blocks(
-        self, model: str, prompt: str, rows: Iterable[Mapping[str, str]], options: Mapping[str, Any] | None
-    ) -> Iterator[list[Request]]:
-        chosen, system = self.prompt(prompt), self._system(model)
-        given = {**self._model(model).options, **(options or {})}
-        rows = iter(rows)
-        while block := list(itertools.islice(rows, BLOCK)):
-            if wrong := slot_problems(chosen, list(block[0])):
-                hint = "see the prompts in toolkit/registry/prompts"
-                raise ToolkitError(f"prompt {chosen.name} does not fit the step", hint, problems=wrong)
-            yield [Request(chosen.messages(row, system=system), given) for row in block]
 
     def _system(self, model: str) -> str:
         return self._model(model).spec.parameters.get("system", "keep")

@@ -79,14 +79,8 @@ def cite_registered(spec: RegressionSpec) -> str:
         paper = registry.benchmark(spec.needs).source["paper"]
         raise ToolkitError(f"{spec.name} has no run: its numbers are published ones", f"cite their paper: {paper}")
     digest, version = spec.run["sha256"], spec.registered
-    made = entry(
-        "misc",
-        spec.name,
-        title=spec.description.partition(";")[0],
-        author=DEVELOPERS,
-        howpublished=f"tandem-ir {version}, registered run {spec.name}",
-        note=f"SHA-256 of the run: {digest}",
-    )
+    how = {"howpublished": f"tandem-ir {version}, registered run {spec.name}", "note": f"SHA-256 of the run: {digest}"}
+    made = entry("misc", spec.name, title=spec.description.partition(";")[0], author=DEVELOPERS, **how)
     return f"{made}\n{spec.name}, tandem-ir {version}, sha256:{digest}\n"
 
 
@@ -94,14 +88,12 @@ def entry(kind: str, key: str, **fields: Any) -> str:
     """One entry of BibTeX: fields that are empty are left out, titles keep their capitals, special characters are escaped."""
     given = {name: str(value) for name, value in fields.items() if value}
     width = max(map(len, given))
-    lines = [f"  {name:<{width}} = {_value(name, value)}" for name, value in given.items()]
+    lines = []
+    for name, value in given.items():
+        escaped = value if name in ("url", "eprint", "doi") else SPECIAL.sub(r"\\\1", value)
+        whole = name == "title" or value == DEVELOPERS  # braces keep capitals, and an organisation one name
+        lines.append(f"  {name:<{width}} = " + (f"{{{{{escaped}}}}}" if whole else f"{{{escaped}}}"))
     return "\n".join([f"@{kind}{{{key},", ",\n".join(lines), "}"]) + "\n"
-
-
-def _value(name: str, value: str) -> str:
-    escaped = value if name in ("url", "eprint", "doi") else SPECIAL.sub(r"\\\1", value)
-    whole = name == "title" or value == DEVELOPERS  # braces keep capitals, and an organisation one name
-    return f"{{{{{escaped}}}}}" if whole else f"{{{escaped}}}"
 
 
 def _add_run(found: Citations, path: Path) -> None:
@@ -114,16 +106,10 @@ def _add_run(found: Citations, path: Path) -> None:
     data, steps = part(record, "data"), steps_of(record, "retrieval", "reranking")
     names = list(dict.fromkeys(str(step.get("name")) for step in steps))
     topics, tool = part(data, "topics").get("name", ""), part(record, "implementation", "source")
-    found.add(
-        entry(
-            "misc",
-            f"run-{digest[:12]}",
-            title=f"Run {record.get('tag')} on {topics}" if topics else f"Run {record.get('tag')}",
-            author=part(record, "actor").get("name"),
-            howpublished=f"{tool.get('name')} {tool.get('version')}, {', '.join(names)}",
-            note=f"SHA-256 of the run: {digest}",
-        )
-    )
+    facts = {"title": f"Run {record.get('tag')} on {topics}" if topics else f"Run {record.get('tag')}"}
+    facts |= {"author": part(record, "actor").get("name")}
+    facts |= {"howpublished": f"{tool.get('name')} {tool.get('version')}, {', '.join(names)}"}
+    found.add(entry("misc", f"run-{digest[:12]}", **facts, note=f"SHA-256 of the run: {digest}"))
     for step in steps:
         known = registry.systems().get(str(step.get("name")).removesuffix("+rules"))
         if known:

@@ -218,7 +218,9 @@ class Experiment:
         return results
 
     def _evaluate(self, benchmark: str, runs: Sequence[Path], results: Results) -> None:
+        from toolkit.core.tables.table_forms import to_json
         from toolkit.evaluation import evaluate
+        from toolkit.evaluation.scores.evaluation import prepare
         from toolkit.evaluation.scores.score_output import render
 
         if not runs:
@@ -226,21 +228,14 @@ class Experiment:
         scores = evaluate(list(map(str, runs)), benchmark=benchmark, measures=self.measures, missing=self.missing)
         write_text(runs[0].with_name(SCORES), render(scores, "json"))
         results.runs[benchmark], results.scores[benchmark] = list(runs), scores
-        if self.templates:
-            results.templates[benchmark] = self._of_templates(benchmark, runs)
-
-    def _of_templates(self, benchmark: str, runs: Sequence[Path]) -> Table:
-        """What the set of templates says of each system, written beside the scores."""
-        from toolkit.core.tables.table_forms import to_json
-        from toolkit.evaluation.scores.evaluation import prepare
-
-        own = [path for path in runs if path in self.variants]
-        given = prepare(list(map(str, own)), benchmark, None, None, "tandem", apart=True)
-        found = [Variant(*self.variants[path], run) for path, run in zip(own, given.runs, strict=True)]
-        table = template_table(given, found, self.measures, self.missing)
-        table = replace(table, notes=(*movement_notes(given, found, self.missing), *table.notes))
-        write_text(own[0].with_name(TEMPLATES), to_json(table))
-        return table
+        if self.templates:  # what they say of each system is written beside the scores
+            own = [path for path in runs if path in self.variants]
+            given = prepare(list(map(str, own)), benchmark, None, None, "tandem", apart=True)
+            found = [Variant(*self.variants[path], run) for path, run in zip(own, given.runs, strict=True)]
+            table = template_table(given, found, self.measures, self.missing)
+            table = replace(table, notes=(*movement_notes(given, found, self.missing), *table.notes))
+            write_text(own[0].with_name(TEMPLATES), to_json(table))
+            results.templates[benchmark] = table
 
     def _report(self, results: Results) -> None:
         """One page of all, unless the one that is there is of these very runs and scores."""

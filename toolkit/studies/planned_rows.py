@@ -6,7 +6,7 @@ A row is a file with the job and the command that make it, and what its record s
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,7 +180,13 @@ def why_unlike(path: Path, kind: str, expected: Mapping[str, Any]) -> str:
     if reason := _why_unsound(record, path, kind):
         return reason
     for place, value in expected.items():
-        if (found := _at(record, place.split("/"))) != value:
+        found: Any = record
+        for name in place.split("/"):
+            if isinstance(found, list):
+                found = found[int(name)] if int(name) < len(found) else None
+            else:
+                found = found.get(name) if isinstance(found, Mapping) else None
+        if found != value:
             return f"{place.rpartition('/')[2]} was {found}, is {value}"
     return ""
 
@@ -188,15 +194,6 @@ def why_unlike(path: Path, kind: str, expected: Mapping[str, Any]) -> str:
 def is_sound(path: Path, kind: str = "run") -> bool:
     """Whether a file is there and the one of its record, whenever it was made."""
     return path.exists() and is_recorded(read_record(path), path, kind)
-
-
-def _at(record: Any, names: Sequence[str]) -> Any:
-    for name in names:
-        if isinstance(record, list):
-            record = record[int(name)] if int(name) < len(record) else None
-        else:
-            record = record.get(name) if isinstance(record, Mapping) else None
-    return record
 
 
 def _why_unsound(record: Mapping[str, Any] | None, path: Path, kind: str) -> str:

@@ -119,7 +119,11 @@ def movement_notes(given: Evaluation, variants: Sequence[Variant], missing: str)
         last = compared[0].changes[-1].group
         changes = [next(c for c in each.changes if (c.group, c.measure, c.mode) == (last, *number)) for each in compared]
         change = sorted(changes, key=lambda each: each.difference)[len(changes) // 2]
-        alike = _likeness(bare, full[changes.index(change)], modes.of(INSTRUCTED, REVERSED))
+        # the mean RBO over the queries of modes with instructions, of all where there are none
+        wanted = tuple(f"-{mode}" for mode in modes.of(INSTRUCTED, REVERSED))
+        every = likeness(bare, full[changes.index(change)])
+        rbos = [each.rbo for each in every if not wanted or each.query_id.endswith(wanted)]
+        alike = float(np.mean(rbos)) if rbos else 1.0
         sign = -1 if registry.measure(number[0]).direction == "lower" else 1
         gains = sign * change.difference > 0 and change.p < SIGNIFICANT
         if alike < ALIKE and not gains:
@@ -129,13 +133,6 @@ def movement_notes(given: Evaluation, variants: Sequence[Variant], missing: str)
                 f"{' '.join(filter(None, number))} {change.difference:+.4f} {between}"
             )
     return notes
-
-
-def _likeness(first: Run, second: Run, modes: Sequence[str]) -> float:
-    """The mean RBO over the queries of some modes, of all where there are none."""
-    wanted = tuple(f"-{mode}" for mode in modes)
-    found = [each.rbo for each in likeness(first, second) if not wanted or each.query_id.endswith(wanted)]
-    return float(np.mean(found)) if found else 1.0
 
 
 def read_templates(given: str | Path | Mapping[str, str]) -> dict[str, str]:

@@ -110,30 +110,19 @@ class BenchmarkCheck:
     @property
     def warnings(self) -> list[str]:
         """What may make numbers say something else than they seem to, a line each."""
-        return [
-            *(circularity_text(alike) for alike in grouped(self.circular)),
-            *(_ignored_text(effect) for effect in self.effects if effect.what == LABELS and effect.ignored),
-            *(_cue_text(row) for row in self.cues if row.is_found),
-            *_pair_texts(self.pairs),
-        ]
-
-
-def _ignored_text(effect: Effect) -> str:
-    return f"group {effect.group}: {len(effect.ignored):,} of {effect.queries:,} instructions change no label"
-
-
-def _cue_text(row: SurfaceRow) -> str:
-    condition = f" ({row.condition})" if row.condition else ""
-    found = [f"a classifier's area {row.area.value:.2f}, at least {row.area.low:.2f}"] if row.area.is_found else []
-    found += [f"{row.cue.name} alone {row.cue.area:.2f}"] if row.cue.is_found else []
-    return f"group {row.group}{condition}: surface tells gold documents from {row.others}: {'; '.join(found)}"
-
-
-def _pair_texts(pairs: Sequence[Alike]) -> Iterator[str]:
-    for what, by in dict.fromkeys((pair.what, pair.by) for pair in pairs):
-        alike = [pair for pair in pairs if (pair.what, pair.by) == (what, by)]
-        across = sum(pair.first.group != pair.second.group for pair in alike)
-        yield f"{len(alike):,} pairs of {what} are near-duplicates by {by}, {across:,} of them in two groups"
+        found = [circularity_text(alike) for alike in grouped(self.circular)]
+        for each in (effect for effect in self.effects if effect.what == LABELS and effect.ignored):
+            found.append(f"group {each.group}: {len(each.ignored):,} of {each.queries:,} instructions change no label")
+        for row in (row for row in self.cues if row.is_found):
+            condition = f" ({row.condition})" if row.condition else ""
+            tells = [f"a classifier's area {row.area.value:.2f}, at least {row.area.low:.2f}"] if row.area.is_found else []
+            tells += [f"{row.cue.name} alone {row.cue.area:.2f}"] if row.cue.is_found else []
+            found.append(f"group {row.group}{condition}: surface tells gold documents from {row.others}: {'; '.join(tells)}")
+        for what, by in dict.fromkeys((pair.what, pair.by) for pair in self.pairs):
+            alike = [pair for pair in self.pairs if (pair.what, pair.by) == (what, by)]
+            across = sum(pair.first.group != pair.second.group for pair in alike)
+            found.append(f"{len(alike):,} pairs of {what} are near-duplicates by {by}, {across:,} of them in two groups")
+        return found
 
 
 def check_benchmark(
@@ -165,11 +154,16 @@ def check_benchmark(
     effects = [effect for each in judged if (effect := unchanged_labels(each)).queries]
     effects += unchanged_scores(evaluation, judged[0].group) if evaluation else []
     shares = shares_of(judgments) if judgments and judgments.provenance else None
+    cues: list[SurfaceRow] = []
+    with progress("surface cues", len(judged), "groups") as advance:
+        for each in judged:
+            cues += surface_cues(each)
+            advance(1)
     return BenchmarkCheck(
         find(name).name,
         tuple(_problems(folder, groups, pairs)),
         tuple(effects),
-        tuple(_cues(judged)),
+        tuple(cues),
         tuple(pairs),
         None if shares is None else tuple(shares),
         tuple(circular(evaluation.runs, shares or ()) if evaluation else ()),
@@ -177,34 +171,20 @@ def check_benchmark(
     )
 
 
-def _cues(groups: Sequence[JudgedTexts]) -> list[SurfaceRow]:
-    found = []
-    with progress("surface cues", len(groups), "groups") as advance:
-        for each in groups:
-            found += surface_cues(each)
-            advance(1)
-    return found
-
-
 def _problems(folder: str, groups: Sequence[JudgedTexts], pairs: Sequence[Alike]) -> Iterator[str]:
     """What is wrong with the folder's files, items of the provenance that are not there, one text with two labels."""
     if folder:
         yield from map(str, check_folder(folder, parse=parse).problems)
-    if unknown := _unknown_items(folder, groups):
-        items = "1 item is" if len(unknown) == 1 else f"{len(unknown):,} items are"
-        yield f"{PROVENANCE}: {items} neither document nor query ({three(unknown)})"
+    if path := provenance_file(folder):
+        known = {doc_id for each in groups for doc_id in each.docs}
+        for topic in (topic for each in groups for topics in each.topics.values() for topic in topics):
+            known |= {topic.query_id, topic.base_id, topic.group_id}
+        if unknown := [item for item in read_provenances(path) if item not in known]:
+            items = "1 item is" if len(unknown) == 1 else f"{len(unknown):,} items are"
+            yield f"{PROVENANCE}: {items} neither document nor query ({three(unknown)})"
     for pair in (pair for pair in pairs if pair.is_contradictory):
         first, second = pair.first.item_id, pair.second.item_id
         yield f"documents {first} and {second} are one text, and only one is relevant to query {pair.opposed}"
-
-
-def _unknown_items(folder: str, groups: Sequence[JudgedTexts]) -> list[str]:
-    if (path := provenance_file(folder)) is None:
-        return []
-    known = {doc_id for each in groups for doc_id in each.docs}
-    for topic in (topic for each in groups for topics in each.topics.values() for topic in topics):
-        known |= {topic.query_id, topic.base_id, topic.group_id}
-    return [item for item in read_provenances(path) if item not in known]
 
 
 def _unchecked(groups: Sequence[JudgedTexts], judged: Sequence[JudgedTexts], has_makers: bool) -> Iterator[str]:

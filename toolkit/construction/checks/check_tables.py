@@ -27,17 +27,9 @@ CUE_NOTE = (
 
 def tables(check: BenchmarkCheck) -> list[Table]:
     """Findings, who made the items, instructions without effect, surface cues, near-duplicates: those that there are."""
-    made = [
-        findings(check),
-        makers(check.shares or ()),
-        _concerned(check.shares or ()),
-        _close_runs(check),
-        effects(check.effects),
-        _ignored(check.effects),
-        cues(check.cues),
-        duplicates(check.pairs),
-        _pairs(check.pairs),
-    ]
+    shares = check.shares or ()
+    made = [findings(check), makers(shares), _concerned(shares), _close_runs(check), effects(check.effects)]
+    made += [_ignored(check.effects), cues(check.cues), duplicates(check.pairs), _pairs(check.pairs)]
     return [table for table in made if table.rows or table.title == NO_FINDINGS]
 
 
@@ -107,16 +99,12 @@ def cues(found: Sequence[SurfaceRow]) -> Table:
     columns += tuple(Column(name, priority=2) for name in ("gold", "others", "core queries"))
     columns += tuple(Column(name, above="classifier") for name in ("area", "low", "high"))
     columns += tuple(Column(name, above="cue", priority=1) for name in ("feature", "area", "p"))
-    below = frozenset(place for place, row in enumerate(found) if place and _is_part(row, found[place - 1]))
+    sides = [(row.group, row.others) for row in found]
+    below = frozenset(place for place, row in enumerate(found) if place and row.condition and sides[place] == sides[place - 1])
     notes = [SURFACE_NOTE, CUE_NOTE] if found else []
     if any(row.area is None for row in found):
         notes.append("-: too few core queries, gold documents or others to train with")
     return Table(columns, [_cue_cells(row) for row in found], notes, "Surface cues", below)
-
-
-def _is_part(row: SurfaceRow, before: SurfaceRow) -> bool:
-    """Whether a row is of one condition, below that of all of its group."""
-    return bool(row.condition) and (row.group, row.others) == (before.group, before.others)
 
 
 def _cue_cells(row: SurfaceRow) -> tuple:

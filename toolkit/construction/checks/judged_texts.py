@@ -103,21 +103,17 @@ class JudgedTexts:
             before = {topic.query_id: self.relevant(first.get(topic.base_id, "")) for topic in asked}
         else:
             asked = [topic for topics in self.topics.values() for topic in topics if topic.instruction]
-            before = self._of_cores(asked)
+            merged: dict[str, dict[str, int]] = defaultdict(dict)  # core query -> what is relevant to any of its queries
+            for topic in asked:
+                known = merged[self.cores[topic.query_id]]
+                for doc_id, label in self.relevant(topic.query_id).items():
+                    known[doc_id] = max(label, known.get(doc_id, label))
+            before = {topic.query_id: merged[self.cores[topic.query_id]] for topic in asked}
         rows = []
         for topic in (topic for topic in asked if topic.query_id in self.labels):
             name, core = topic.query_id, self.cores[topic.query_id]
             rows.append(Instructed(name, core, topic.condition, topic.mode, before[name], self.relevant(name)))
         return rows
-
-    def _of_cores(self, topics: Sequence[Topic]) -> dict[str, dict[str, int]]:
-        """Query id -> what is relevant to any of these queries that has the same core query."""
-        merged: dict[str, dict[str, int]] = defaultdict(dict)
-        for topic in topics:
-            for doc_id, label in self.relevant(topic.query_id).items():
-                known = merged[self.cores[topic.query_id]]
-                known[doc_id] = max(label, known.get(doc_id, label))
-        return {topic.query_id: merged[self.cores[topic.query_id]] for topic in topics}
 
     @cached_property
     def gold(self) -> Mapping[str, str]:

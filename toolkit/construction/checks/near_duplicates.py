@@ -11,18 +11,15 @@ from __future__ import annotations
 
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from toolkit.construction.checks.judged_texts import JudgedTexts, sampled
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-
-if TYPE_CHECKING:
-    from datasketch import MinHash, MinHashLSH
 
 SHINGLE = 5  # characters
 PERMUTATIONS = 128
@@ -68,14 +65,19 @@ def near_pairs(texts: Mapping[str, str], threshold: float = THRESHOLD) -> Iterat
     """
     if not 0 < threshold <= 1:
         raise ToolkitError(f"a threshold of {threshold} for near-duplicates", "a similarity above 0, at most 1")
-    minhash, index = _hashing(threshold)
+    from datasketch import MinHash, MinHashLSH
+
+    # SHA-1 of each shingle, datasketch's own choice, would take two thirds of the time
+    empty = MinHash(num_perm=PERMUTATIONS, seed=SEED, hashfunc=zlib.crc32)
+    index = MinHashLSH(threshold=max(threshold - SLACK, 0.05), num_perm=PERMUTATIONS, weights=WEIGHTS)
     # the shingles of a text take a hundred times its memory: those of candidates alone are made again
     known = lru_cache(CACHED)(lambda text_id: shingles(texts[text_id]))
     place: dict[str, int] = {}
     for text_id, text in texts.items():
         if not (own := shingles(text)):
             continue
-        signature = minhash(own)
+        signature = empty.copy()
+        signature.update_batch([part.encode("utf-8", "surrogatepass") for part in own])
         found = ((first, jaccard(known(first), own)) for first in sorted(index.query(signature), key=place.__getitem__))
         yield from (NearPair(first, text_id, share) for first, share in found if share >= threshold)
         place[text_id] = len(place)
@@ -93,21 +95,6 @@ def near_duplicates(texts: Mapping[str, str], threshold: float = THRESHOLD) -> d
         if pair.first not in left_out and (known is None or pair.jaccard > known.jaccard):
             left_out[pair.second] = pair
     return left_out
-
-
-def _hashing(threshold: float) -> tuple[Callable[[frozenset[str]], MinHash], MinHashLSH]:
-    """What makes a signature of shingles, and an empty index of signatures."""
-    from datasketch import MinHash, MinHashLSH
-
-    # SHA-1 of each shingle, datasketch's own choice, would take two thirds of the time
-    empty = MinHash(num_perm=PERMUTATIONS, seed=SEED, hashfunc=zlib.crc32)
-
-    def signature(parts: frozenset[str]) -> MinHash:
-        made = empty.copy()
-        made.update_batch([part.encode("utf-8", "surrogatepass") for part in parts])
-        return made
-
-    return signature, MinHashLSH(threshold=max(threshold - SLACK, 0.05), num_perm=PERMUTATIONS, weights=WEIGHTS)
 
 
 class Text(NamedTuple):
@@ -186,24 +173,17 @@ def near_duplicates_in(
         for a, b, share in _close(texts, cosine) if dense else ():
             found.setdefault((a, b), Alike(what, MEANING, texts[a], texts[b], share))
         pairs += found.values()
-    opposed = _opposed(labels, pairs)
-    pairs = [pair._replace(opposed=opposed.get(pair, "")) for pair in pairs]
-    return sorted(pairs, key=lambda pair: (pair.what, pair.by, -pair.similarity))
-
-
-def _opposed(labels: Mapping[str, Mapping[str, int]], pairs: Iterable[Alike]) -> dict[Alike, str]:
-    """Pair of documents -> the first query that judges both, one relevant and one not."""
-    queries: dict[str, set[str]] = {}
+    queries: dict[str, set[str]] = {}  # document -> those that judge it
     for query_id, judged in labels.items():
         for doc_id in judged:
             queries.setdefault(doc_id, set()).add(query_id)
-    found = {}
-    for pair in (pair for pair in pairs if pair.what == DOCUMENTS):
-        first, second = pair.first.item_id, pair.second.item_id
-        both = sorted(queries.get(first, set()) & queries.get(second, set()))
-        against = [query for query in both if (labels[query][first] > 0) != (labels[query][second] > 0)]
-        found |= {pair: against[0]} if against else {}
-    return found
+    for place, pair in enumerate(pairs):
+        if pair.what == DOCUMENTS:
+            first, second = pair.first.item_id, pair.second.item_id
+            both = sorted(queries.get(first, set()) & queries.get(second, set()))
+            against = (query for query in both if (labels[query][first] > 0) != (labels[query][second] > 0))
+            pairs[place] = pair._replace(opposed=next(against, ""))
+    return sorted(pairs, key=lambda pair: (pair.what, pair.by, -pair.similarity))
 
 
 def _close(texts: Sequence[Text], least: float) -> Iterator[tuple[int, int, float]]:

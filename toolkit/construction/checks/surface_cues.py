@@ -8,7 +8,7 @@ of another condition.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -81,9 +81,10 @@ def features(texts: Sequence[str]) -> Features:
     from sklearn.feature_extraction.text import CountVectorizer
 
     shortened = [text[:LONGEST] for text in texts]
+    first_words = [(WORD.findall(text) or [""])[0] for text in shortened]
     kinds = {
         '"{}"': (CountVectorizer(ngram_range=(1, 2), token_pattern=WORD.pattern, **_COMMON), shortened),
-        FIRST_WORD + ' "{}"': (CountVectorizer(token_pattern=WORD.pattern, **_COMMON), list(map(_first_word, shortened))),
+        FIRST_WORD + ' "{}"': (CountVectorizer(token_pattern=WORD.pattern, **_COMMON), first_words),
         'characters "{}"': (CountVectorizer(analyzer="char_wb", ngram_range=(3, 4), **_COMMON), shortened),
     }
     matrices, names = [], []
@@ -102,11 +103,6 @@ def features(texts: Sequence[str]) -> Features:
 
 
 _COMMON = {"binary": True, "min_df": 2, "lowercase": True, "dtype": np.float64}
-
-
-def _first_word(text: str) -> str:
-    found = WORD.search(text)
-    return found[0] if found else ""
 
 
 FOLDS = 5
@@ -218,7 +214,8 @@ def surface_cues(texts: JudgedTexts) -> Iterator[SurfaceRow]:
 def compared(group: str, others: str, sample: Sample) -> Iterator[SurfaceRow]:
     """The row of a comparison; of several conditions one for all of them, and then one for each that is large enough."""
     enough = {name: part for name, part in sample.divided().items() if part.is_enough}
-    whole = joined(enough.values()) if enough else sample
+    parts = list(enough.values()) or [sample]
+    whole = Sample([item for part in parts for item in part.items], [text for part in parts for text in part.texts])
     condition = next(iter(enough)) if len(enough) == 1 else ""
     row = SurfaceRow(group, others, condition, int(whole.positive.sum()), int((~whole.positive).sum()), whole.gold_cores)
     if not enough:
@@ -229,12 +226,6 @@ def compared(group: str, others: str, sample: Sample) -> Iterator[SurfaceRow]:
     for name, part in enough.items() if len(enough) > 1 else ():
         sizes = {"gold": int(part.positive.sum()), "other": int((~part.positive).sum()), "cores": part.gold_cores}
         yield SurfaceRow(group, others, name, **sizes, area=_area(part, [scored[name]]), cue=best_cue(part))
-
-
-def joined(samples: Iterable[Sample]) -> Sample:
-    """Several samples as one."""
-    parts = list(samples)
-    return Sample([item for part in parts for item in part.items], [text for part in parts for text in part.texts])
 
 
 def _area(sample: Sample, scored: Sequence[Scored]) -> Area:
@@ -308,26 +299,16 @@ def best_cue(sample: Sample) -> Cue:
     orders = _FeatureOrders(sample)
     given = orders.areas(sample.positive[None].astype(float))[0]
     best = int(np.argmax(np.abs(given)))
-    generator, reached = np.random.default_rng(SEED), 0
+    generator, reached, by_stratum = np.random.default_rng(SEED), 0, np.argsort(orders.strata, kind="stable")
     for start in range(0, PERMUTATIONS, AT_ONCE):
-        labels = [_permuted(sample.positive, orders.strata, generator) for _ in range(min(AT_ONCE, PERMUTATIONS - start))]
-        largest = np.abs(orders.areas(np.array(labels, float))).max(axis=1)
+        labels = np.empty((min(AT_ONCE, PERMUTATIONS - start), len(sample.positive)))
+        for permuted in labels:
+            permuted[by_stratum] = sample.positive[np.lexsort((generator.random(len(permuted)), orders.strata))]
+        largest = np.abs(orders.areas(labels)).max(axis=1)
         reached += int((largest >= abs(given[best]) - 1e-12).sum())
-    name = _directed(orders.names[best], bool(given[best] > 0))
+    more, fewer = ("more", "fewer") if orders.names[best] in COUNTS else ("has", "lacks")
+    name = f"{more if given[best] > 0 else fewer} {orders.names[best]}"
     return Cue(name, 0.5 + abs(float(given[best])), (1 + reached) / (1 + PERMUTATIONS))
-
-
-def _permuted(positive: np.ndarray, strata: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """The labels in another order within each stratum."""
-    permuted = np.empty_like(positive)
-    permuted[np.argsort(strata, kind="stable")] = positive[np.lexsort((generator.random(len(positive)), strata))]
-    return permuted
-
-
-def _directed(name: str, is_more: bool) -> str:
-    """`more words`, `has "you can"`."""
-    more, fewer = ("more", "fewer") if name in COUNTS else ("has", "lacks")
-    return f"{more if is_more else fewer} {name}"
 
 
 class _FeatureOrders:
@@ -337,7 +318,10 @@ class _FeatureOrders:
         from scipy.stats import rankdata
 
         counts, terms, names = sample.features
-        shared = _shared_terms(sample)
+        codes = np.unique(sample.cores, return_inverse=True)[1]
+        of_core = csr_matrix((np.ones(len(codes)), (codes, range(len(codes)))))
+        # the columns of n-grams that occur in enough core queries
+        shared = np.flatnonzero(np.asarray(((of_core @ terms) > 0).sum(axis=0)).ravel() >= SHARED)
         self.strata = np.unique(sample.strata, return_inverse=True)[1]
         self.names = [*COUNTS, *(names[place] for place in shared)]
         self._terms = terms[:, shared]
@@ -357,11 +341,3 @@ class _FeatureOrders:
         """
         of_terms = (self._terms.T @ ((labels * self._sizes - self._gold) / 2).T).T
         return np.hstack([labels @ self._ranks, of_terms]) / self._pairs
-
-
-def _shared_terms(sample: Sample) -> np.ndarray:
-    """The columns of n-grams that occur in `SHARED` core queries."""
-    known: dict[str, int] = {}
-    codes = [known.setdefault(core, len(known)) for core in sample.cores]
-    of_core = csr_matrix((np.ones(len(codes)), (codes, range(len(codes)))))
-    return np.flatnonzero(np.asarray(((of_core @ sample.features.terms) > 0).sum(axis=0)).ravel() >= SHARED)

@@ -105,9 +105,18 @@ class Anomalies(Step):
         draft = tools.folder / DRAFT
         shutil.rmtree(draft, ignore_errors=True)
         new_folder(draft, content_of(items), MODES)
-        rankings = [_found(run) for run in self._runs(draft, tools.systems)]
-        similarities = [found for found, is_one in rankings if is_one]
-        why = dict(self._anomalies(items, [found for found, _ in rankings], similarities))
+        found: list[Mapping[str, Found]] = []  # of each run query id -> what it lists
+        similarities: list[Mapping[str, Found]] = []
+        for run in self._runs(draft, tools.systems):
+            rows = ((query_id, enumerate(ranking, 1)) for query_id, ranking in run.rankings())
+            found.append({query_id: {each.doc_id: (rank, each.score) for rank, each in ranking} for query_id, ranking in rows})
+            similarities += found[-1:] if is_similarity(run) else []
+        why: dict[str, str] = {}
+        for item in items:
+            lists = [[run.get(join_mode(item.id, MODE), {}) for run in runs] for runs in (found, similarities)]
+            for document in item.fields[GOLD]:
+                if reason := anomaly(document["id"], *lists, depth=self.depth, share=self.share, score=self.score):
+                    why[document["id"]] = reason
         golds = {item.id: [document["id"] for document in item.fields[GOLD]] for item in items}
         shown = {item.id for item in items if self.people and all(doc_id in why for doc_id in golds[item.id])}
         left_out = {doc_id: reason for doc_id, reason in why.items() if all(doc_id not in golds[name] for name in shown)}
@@ -118,17 +127,6 @@ class Anomalies(Step):
         """Why -> how many items are shown to people."""
         counts = Counter(item.fields[ANOMALY] for item in items if ANOMALY in item.fields)
         return {"found": counts} if counts else {}
-
-    def _anomalies(
-        self, items: Sequence[Item], found: Sequence[Mapping[str, Found]], similarities: Sequence[Mapping[str, Found]]
-    ) -> Iterator[tuple[str, str]]:
-        """(document id, why it is an anomaly)."""
-        for item in items:
-            query = join_mode(item.id, MODE)
-            lists = [[run.get(query, {}) for run in runs] for runs in (found, similarities)]
-            for document in item.fields[GOLD]:
-                if reason := anomaly(document["id"], *lists, depth=self.depth, share=self.share, score=self.score):
-                    yield document["id"], reason
 
     def _runs(self, draft: Path, files: Sequence[Path]) -> Iterator[Run]:
         from toolkit.files.formats import read_run
@@ -161,12 +159,3 @@ def without_documents(items: Sequence[Item], why: Mapping[str, str]) -> Iterator
             yield item.passed().by(BY_RULE).reject("no instruction negative is left")
         else:
             yield item.passed(**kept).by(BY_RULE)
-
-
-def _found(run: Run) -> tuple[dict[str, Found], bool]:
-    """Query id -> what the run lists; whether its scores are similarities."""
-    lists = {
-        query_id: {scored.doc_id: (rank, scored.score) for rank, scored in enumerate(ranking, 1)}
-        for query_id, ranking in run.rankings()
-    }
-    return lists, is_similarity(run)

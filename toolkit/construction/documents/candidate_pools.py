@@ -3,7 +3,7 @@
 A search is over the seeds' own documents: an index where `build.yaml` names one, else the corpora of the benchmark, or files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,13 @@ def searched(
         return found
     index = tools.seeds.local(tools.seeds.given[INDEX]) if INDEX in tools.seeds.given else None
     with temporary_folder(tools.folder, ".search.", ".part") if _are_files(tools) else nullcontext() as folder:
-        asked = _from_files(topics, tools, folder) if folder else _of_seeds(topics, tools)
+        if folder:
+            rows = [{"id": topic.query_id, "query": topic.text} for part in topics.values() for topic in part]
+            new_folder(folder / "draft", Content(tools.seeds.docs(), rows), Modes())
+            asked = resolve_topics(str(folder / "draft"))
+        else:
+            parts = [TopicPart(group, [replace(topic, mode="") for topic in part]) for group, part in topics.items()]
+            asked = TopicSet("seeds", parts, None if INDEX in tools.seeds.given else tools.seeds.topic_set.benchmark)
         return [run_by(search_job(asked, index, system, hits=hits, systems=tools.systems)) for system in systems] + found
 
 
@@ -60,25 +66,21 @@ def pooled(runs: Sequence[Run], core: Mapping[str, str], size: int) -> dict[str,
     """
     from toolkit.evaluation.run_checks.pool import pool
 
-    variants = [each for run in runs for each in _by_variant(run, core)]
+    variants: list[Run] = []
+    for run in runs:  # each as one for each variant of a core query, all under the core queries' ids
+        rounds: list[list[ScoredDoc]] = []
+        taken: dict[str, int] = {}
+        for query_id, ranking in run.rankings():
+            if query_id in core:
+                number = taken[core[query_id]] = taken.get(core[query_id], -1) + 1
+                rounds += [[]] if number == len(rounds) else []
+                rounds[number] += (doc._replace(query_id=core[query_id]) for doc in ranking)
+        variants += (Run.from_rows(rows, tag=run.tag) for rows in rounds)
     if not variants:
         return {}
     with silenced():  # that pools of small collections are small
         found = pool(variants, size=size)
     return {query_id: [doc.doc_id for doc in ranking] for query_id, ranking in found.rankings()}
-
-
-def _by_variant(run: Run, core: Mapping[str, str]) -> Iterator[Run]:
-    """The run as one for each variant of a core query, all under the core queries' ids."""
-    rounds: list[list[ScoredDoc]] = []
-    taken: dict[str, int] = {}
-    for query_id, ranking in run.rankings():
-        if query_id not in core:
-            continue
-        number = taken[core[query_id]] = taken.get(core[query_id], -1) + 1
-        rounds += [[]] if number == len(rounds) else []
-        rounds[number] += (doc._replace(query_id=core[query_id]) for doc in ranking)
-    return (Run.from_rows(rows, tag=run.tag) for rows in rounds)
 
 
 def seed_group(tools: Tools) -> str:
@@ -98,17 +100,3 @@ def seed_group(tools: Tools) -> str:
 
 def _are_files(tools: Tools) -> bool:
     return "docs" in tools.seeds.given and INDEX not in tools.seeds.given
-
-
-def _from_files(topics: Mapping[str, Sequence[Topic]], tools: Tools, folder: Path) -> TopicSet:
-    """The topics over the seeds' files, as a benchmark in a folder."""
-    rows = [{"id": topic.query_id, "query": topic.text} for part in topics.values() for topic in part]
-    new_folder(folder / "draft", Content(tools.seeds.docs(), rows), Modes())
-    return resolve_topics(str(folder / "draft"))
-
-
-def _of_seeds(topics: Mapping[str, Sequence[Topic]], tools: Tools) -> TopicSet:
-    """The topics over the corpora of the seeds' benchmark, or over the index that is named."""
-    has_corpora = INDEX not in tools.seeds.given
-    parts = [TopicPart(group, [replace(topic, mode="") for topic in part]) for group, part in topics.items()]
-    return TopicSet("seeds", parts, tools.seeds.topic_set.benchmark if has_corpora else None)

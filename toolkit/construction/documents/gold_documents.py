@@ -66,7 +66,11 @@ class GoldDocuments(Step):
         known = {each["id"]: each for seed in tools.step(SeedQueries.name) for each in seed.fields["documents"]}
         found = {item.id: _found(item, [known[doc_id] for doc_id in item.fields["documents"]]) for item in items}
         asked = [item for item in items if not found[item.id] and REWRITE in (item.fields["satisfy"], item.fields["otherwise"])]
-        written = self._written(asked, self._origins(items, found, known), tools)
+        # of each query in each dimension what is rewritten: the document that another condition keeps, else its first one
+        origins = {family(item): doc_of(known[item.fields["documents"][0]]).contents for item in reversed(items)}
+        kept = [item for item in items if item.fields["satisfy"] in (KEEP, PART) and found[item.id]]
+        origins |= {family(item): found[item.id][0]["text"] for item in reversed(kept)}
+        written = self._written(asked, origins, tools)
         for item in items:
             satisfy, part, taken = item.fields["satisfy"], item.fields["part"], found[item.id]
             text, made = written.get(item.id, ("", tools.made("filtered" if satisfy == SELECT else "wrote")))
@@ -75,15 +79,6 @@ class GoldDocuments(Step):
             source = {"source": taken[0]["source"] if taken else ""} if part == "manual" else {}
             done = item.passed(**({GOLD: gold, **source} if gold else {})).by(made)
             yield done if gold else done.reject(UNREADABLE if item.id in written else f"no {part} in the post")
-
-    @staticmethod
-    def _origins(
-        items: Sequence[Item], found: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[str, Mapping[str, Any]]
-    ) -> dict[tuple[str, str], str]:
-        """Of each query in each dimension what is rewritten: the document that another condition keeps, else its first one."""
-        origins = {family(item): doc_of(known[item.fields["documents"][0]]).contents for item in reversed(items)}
-        kept = [item for item in items if item.fields["satisfy"] in (KEEP, PART) and found[item.id]]
-        return origins | {family(item): found[item.id][0]["text"] for item in reversed(kept)}
 
     def _written(
         self, asked: Sequence[Item], origins: Mapping[tuple[str, str], str], tools: Tools

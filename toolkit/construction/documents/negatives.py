@@ -111,24 +111,21 @@ class HardNegatives(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
-        paired = list(with_siblings(items))
-        yield from (item for item in paired if item.rejected)
-        negatives = Negatives([item for item in paired if not item.rejected], self, tools)
+        groups, paired = siblings(items), []
+        for item in items:
+            own = {document["id"] for document in item.fields[GOLD]}
+            others = {document["id"]: document for other in groups[family(item)] for document in other.fields[GOLD]}
+            breaking = [document for doc_id, document in others.items() if doc_id not in own]
+            done = item.passed(**{BREAKING: breaking})
+            if breaking:
+                paired.append(done)
+            else:
+                yield done.by(BY_RULE).reject("no other condition of its query is left")
+        negatives = Negatives(paired, self, tools)
         if self.count:
             negatives.write(self.model, self.prompt, _query("query"), self.count, apart=True)
             negatives.judge(self.judge_model, self.answers_prompt, _query("query"), False, ANSWERS)
         yield from negatives.added(HARD)
-
-
-def with_siblings(items: Sequence[Item]) -> Iterator[Item]:
-    """The items with the gold documents of their query's other conditions; one without any is rejected."""
-    groups = siblings(items)
-    for item in items:
-        own = {document["id"] for document in item.fields[GOLD]}
-        others = {document["id"]: document for other in groups[family(item)] for document in other.fields[GOLD]}
-        breaking = [document for doc_id, document in others.items() if doc_id not in own]
-        done = item.passed(**{BREAKING: breaking})
-        yield done if breaking else done.by(BY_RULE).reject("no other condition of its query is left")
 
 
 @dataclass(frozen=True)
@@ -197,12 +194,10 @@ class Adversarial(Step):
         """See `Step`."""
         negatives = Negatives(items, self, tools)
         negatives.write(self.model, self.prompt, _query(self.query), self.count)
-        negatives.reject("it has too few words of the query", self._is_far)
+        why = "it has too few words of the query"
+        negatives.reject(why, lambda item, text: shared_words(item.fields[self.query], text) < self.overlap)
         negatives.judge(self.judge_model, self.answers_prompt, _query(self.query), False, ANSWERS)
         yield from negatives.added(HARD)
-
-    def _is_far(self, item: Item, text: str) -> bool:
-        return shared_words(item.fields[self.query], text) < self.overlap
 
 
 def added_to(item: Item) -> list[Mapping[str, Any]]:

@@ -1,6 +1,5 @@
 """BERDS: contested questions (`contested_questions`), and passages labelled for each of their perspectives (`perspectives`)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +8,6 @@ from toolkit.construction.documents.negatives import Adversarial, added_to
 from toolkit.construction.queries.contested_questions import SEED_FILES, Personal, Perspectives, Questions, Sources
 from toolkit.construction.queries.perspectives import Covered, Duplicates, Label, Passages, Review
 from toolkit.construction.step_files import BuiltSteps
-from toolkit.construction.steps import Item
 from toolkit.core.modes import Modes
 from toolkit.datasets.own.own_new import Content
 
@@ -40,25 +38,17 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     docs = [doc_of({"id": doc_id, **passages[doc_id].fields}) for doc_id in wanted]
     written = {entry["id"]: entry for question in questions for entry in added_to(question)}
     docs += map(doc_of, written.values())
-    rows = [_row(question) for question in questions]
-    qrels = {"": [line for question in questions for line in _judgments(question)]}
+    rows: list[dict[str, object]] = []
+    lines: list[tuple[str, str, str, str]] = []  # of subtopic qrels: question, number of the perspective, passage, label
+    for question in questions:
+        perspectives = question.fields["perspectives"]
+        condition = "binary" if len(perspectives) == 2 else "multi"  # the types that Kialo's data on the hub have
+        row = {"id": question.id, "query": question.fields["question"], "group": question.fields["group"]}
+        rows.append({**row, "condition": condition, "perspectives": perspectives})
+        for doc_id, labels in question.fields["labels"].items():
+            lines += ((question.id, str(number), doc_id, str(label)) for number, label in enumerate(labels, 1))
+        for entry in added_to(question):
+            lines += ((question.id, str(number), entry["id"], "0") for number in range(1, len(perspectives) + 1))
     made = {question.id: build.made[last][question.id] for question in questions} | dict.fromkeys(wanted, ())
     made |= {doc_id: entry["made"] for doc_id, entry in written.items()}
-    write_benchmark(build, to, Content(docs, rows, qrels), Modes(), made=made, measures=MEASURES)
-
-
-def _row(question: Item) -> dict[str, object]:
-    fields = question.fields
-    condition = "binary" if len(fields["perspectives"]) == 2 else "multi"  # the types that Kialo's data on the hub have
-    row = {"id": question.id, "query": fields["question"], "group": fields["group"], "condition": condition}
-    return {**row, "perspectives": fields["perspectives"]}
-
-
-def _judgments(question: Item) -> Iterator[tuple[str, str, str, str]]:
-    """Lines of subtopic qrels: question, number of the perspective, passage, label."""
-    for doc_id, labels in question.fields["labels"].items():
-        for number, label in enumerate(labels, 1):
-            yield question.id, str(number), doc_id, str(label)
-    for entry in added_to(question):
-        for number in range(1, len(question.fields["perspectives"]) + 1):
-            yield question.id, str(number), entry["id"], "0"
+    write_benchmark(build, to, Content(docs, rows, {"": lines}), Modes(), made=made, measures=MEASURES)

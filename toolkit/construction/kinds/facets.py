@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from toolkit.construction.documents.built_benchmark import doc_of, write_benchmark
 from toolkit.construction.kinds import template
-from toolkit.construction.queries.facet_queries import CoreQuery, FacetQuery, Limits, chosen, core_queries, instruction, judged
+from toolkit.construction.queries.facet_queries import CoreQuery, Limits, chosen, core_queries, instruction, judged
 from toolkit.construction.step_files import BuiltSteps
 from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import PERSON, Tools
@@ -50,23 +50,12 @@ def tagged_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise ToolkitError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)}", TAGGED, problems=problems)
 
 
-def _vocabulary(path: Path) -> dict[str, str]:
-    """Tag -> its name."""
-    names = read_yaml(path)
-    if not isinstance(names, dict) or not all(isinstance(text, str) for row in names.items() for text in row):
-        raise ToolkitError(f"{path} is no vocabulary", "it has a line for each tag: facet::value, a colon, its name")
-    return names
-
-
 def _tagged(row: Any) -> dict[str, Any]:
-    texts = isinstance(row, dict) and all(isinstance(row.get(name, default), str) for name, default in _TEXTS.items())
-    tags = row.get("tags") if texts else None
+    row = {"title": "", **row} if isinstance(row, dict) else {}
+    tags = row.get("tags") if all(isinstance(row.get(name), str) for name in ("id", "title", "text")) else None
     if not isinstance(tags, list) or not all(isinstance(tag, str) and "::" in tag for tag in tags):
         raise ValueError("expected id, text and tags")
-    return {"title": "", **row}
-
-
-_TEXTS = {"id": None, "title": "", "text": None}  # field -> what stands for it where it is left out
+    return row
 
 
 @dataclass(frozen=True)
@@ -82,19 +71,13 @@ class Documents(Step):
         rows = (row for path in tools.seeds.paths("tagged") for row in tagged_rows(path))
         for row in sorted(rows, key=lambda row: row["id"]):
             content = {"title": row["title"], "text": row["text"], "tags": row["tags"]}
-            if why := _left_out(row, (row["title"], row["text"]) in seen):
+            is_known = (row["title"], row["text"]) in seen
+            wrong = {"no tags": not row["tags"], "no text": not row["text"], "the same title and text as another": is_known}
+            if why := next((why for why, is_so in wrong.items() if is_so), ""):
                 yield Item(row["id"], {"title": row["title"], "tags": row["tags"]}, rejected=why)
             else:
                 seen.add((row["title"], row["text"]))
                 yield Item(row["id"], content, made=({"role": "judged", "by": PERSON},))
-
-
-def _left_out(row: Mapping[str, Any], is_known: bool) -> str:
-    if not row["tags"]:
-        return "no tags"
-    if not row["text"]:
-        return "no text"
-    return "the same title and text as another" if is_known else ""
 
 
 @dataclass(frozen=True)
@@ -127,20 +110,24 @@ class Topics(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """Fields: facet, tags, query (the text), relevant (ids), met (value -> ids), ways (value -> ways to say it)."""
         docs = {item.id: item.fields["tags"] for item in items}
-        names = {tag: name for path in tools.seeds.paths("vocabulary") for tag, name in _vocabulary(path).items()}
+        names: dict[str, str] = {}  # of tags
+        for path in tools.seeds.paths("vocabulary"):
+            read = read_yaml(path)
+            if not isinstance(read, dict) or not all(isinstance(text, str) for row in read.items() for text in row):
+                hint = "it has a line for each tag: facet::value, a colon, its name"
+                raise ToolkitError(f"{path} is no vocabulary", hint)
+            names |= read
         limits = Limits(self.least, self.most)
         for facet in self.conditions:
             for query in core_queries(docs, facet, self.conditions, self.wordings, names, limits):
-                yield self._item(query, tools)
-
-    def _item(self, query: CoreQuery, tools: Tools) -> Item:
-        fields: dict[str, Any] = {"facet": query.facet, "tags": list(query.tags), "query": query.text}
-        name = " ".join((query.facet, *query.tags))
-        if query.rejected:
-            return Item(name, {**fields, "relevant": len(query.relevant)}, rejected=query.rejected)
-        ways = {value: list(self.conditions[query.facet][value]) for value in query.met}
-        fields |= {"relevant": list(query.relevant), "met": {value: list(ids) for value, ids in query.met.items()}}
-        return Item(name, {**fields, "ways": ways}, made=(tools.made("wrote"),))
+                fields: dict[str, Any] = {"facet": query.facet, "tags": list(query.tags), "query": query.text}
+                name = " ".join((query.facet, *query.tags))
+                if query.rejected:
+                    yield Item(name, {**fields, "relevant": len(query.relevant)}, rejected=query.rejected)
+                    continue
+                ways = {value: list(self.conditions[query.facet][value]) for value in query.met}
+                fields |= {"relevant": list(query.relevant), "met": {value: list(ids) for value, ids in query.met.items()}}
+                yield Item(name, {**fields, "ways": ways}, made=(tools.made("wrote"),))
 
 
 @dataclass(frozen=True)
@@ -177,9 +164,11 @@ class Queries(Step):
         candidates: dict[str, list[CoreQuery]] = {}
         ways = {}
         for item in items:
-            query = _core_query(item)
-            candidates.setdefault(query.facet, []).append(query)
-            ways[query.facet, query.tags] = item
+            given = item.fields
+            met = {value: tuple(ids) for value, ids in given["met"].items()}
+            core = CoreQuery(given["facet"], tuple(given["tags"]), given["query"], tuple(given["relevant"]), met)
+            candidates.setdefault(core.facet, []).append(core)
+            ways[core.facet, core.tags] = item
         numbers = dict.fromkeys(candidates, 0)
         drawn = set()
         for query in chosen(candidates, self.count, Limits(overlap=self.overlap), self.seed):
@@ -187,22 +176,12 @@ class Queries(Step):
             numbers[facet] += 1
             source = ways[facet, query.core.tags]
             drawn.add(source.id)
-            yield self._item(f"{facet}-{numbers[facet]:03}", query, source, tools)
+            name = f"{facet}-{numbers[facet]:03}"
+            fields = source.only("facet", "tags", "query", "relevant") | {"value": query.value, "met": list(query.met)}
+            for mode in ("instructed", "reversed"):
+                fields[mode] = instruction(source.fields["ways"][query.value], getattr(self, mode), self.seed, name, mode)
+            yield Item(name, fields, (source.id,), (tools.made("wrote"),))
         yield from (item.reject("not drawn") for item in items if item.id not in drawn)
-
-    def _item(self, name: str, query: FacetQuery, source: Item, tools: Tools) -> Item:
-        ways = source.fields["ways"][query.value]
-        fields = source.only("facet", "tags", "query", "relevant")
-        fields |= {"value": query.value, "met": list(query.met)}
-        for mode in ("instructed", "reversed"):
-            fields[mode] = instruction(ways, getattr(self, mode), self.seed, name, mode)
-        return Item(name, fields, (source.id,), (tools.made("wrote"),))
-
-
-def _core_query(item: Item) -> CoreQuery:
-    given = item.fields
-    met = {value: tuple(ids) for value, ids in given["met"].items()}
-    return CoreQuery(given["facet"], tuple(given["tags"]), given["query"], tuple(given["relevant"]), met)
 
 
 def _wrong_wordings(name: str, wordings: Mapping[Any, str], slot: str) -> Iterator[str]:
@@ -229,24 +208,18 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     tags = {doc_id: item.fields["tags"] for doc_id, item in docs.items()}
     facets = dict.fromkeys(item.fields["facet"] for item in queries)
     corpora = {facet: judged(tags, facet, wordings) for facet in facets}
-    qrels = {mode: [row for item in queries for row in _judgments(item, role)] for mode, role in MODES.items()}
+    rows: list[dict[str, Any]] = []
+    qrels: dict[str, list[tuple[str, str, str, str]]] = {mode: [] for mode in MODES}
+    for item in queries:
+        given, met = item.fields, set(item.fields["met"])
+        instructions = {mode: given[role] for mode, role in MODES.items() if role != BASE}
+        row = {"id": item.id, "query": given["query"], "instructions": instructions}
+        rows.append({**row, "group": given["facet"], "condition": f"{given['facet']}::{given['value']}"})
+        # in base mode all are relevant, instructed those that meet the condition, reversed the others
+        for mode, role in MODES.items():
+            relevant = {doc_id: role == BASE or (doc_id in met) == (role == INSTRUCTED) for doc_id in given["relevant"]}
+            qrels[mode] += ((item.id, "0", doc_id, str(int(is_so))) for doc_id, is_so in relevant.items())
     documents = {facet: [doc_of({"id": doc_id, **docs[doc_id].fields}) for doc_id in ids] for facet, ids in corpora.items()}
     used = {doc_id: build.made["documents"][doc_id] for ids in corpora.values() for doc_id in ids}
     made = {item.id: build.made["queries"][item.id] for item in queries} | used
-    content = Content(rows=list(map(_topic, queries)), qrels=qrels, corpora=documents)
-    write_benchmark(build, to, content, Modes(MODES), made=made, measures=MEASURES)
-
-
-def _topic(item: Item) -> dict[str, Any]:
-    given = item.fields
-    instructions = {mode: given[role] for mode, role in MODES.items() if role != BASE}
-    row = {"id": item.id, "query": given["query"], "instructions": instructions}
-    return {**row, "group": given["facet"], "condition": f"{given['facet']}::{given['value']}"}
-
-
-def _judgments(item: Item, role: str) -> Iterator[tuple[str, str, str, str]]:
-    """Rows of qrels: in base mode all are relevant, instructed those that meet the condition, reversed the others."""
-    met = set(item.fields["met"])
-    for doc_id in item.fields["relevant"]:
-        relevant = role == BASE or (doc_id in met) == (role == INSTRUCTED)
-        yield item.id, "0", doc_id, str(int(relevant))
+    write_benchmark(build, to, Content(rows=rows, qrels=qrels, corpora=documents), Modes(MODES), made=made, measures=MEASURES)

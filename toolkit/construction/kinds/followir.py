@@ -7,10 +7,10 @@ translations have one field `topic`, and share documents, judgments and candidat
 Source: mFollowIR (arXiv 2501.19264, section 3.2), where speakers of each language translated the change alone.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from toolkit.construction import answer_forms
 from toolkit.construction.documents.built_benchmark import BREAKING, HARD, doc_of, write_benchmark
@@ -82,9 +82,14 @@ class Translate(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The topics as they are, then their translations, language by language."""
+        from toolkit.datasets import resolve_topics
+
         yield from (item.passed() for item in items)
         for group in self.to:
-            known = _known(self.texts[group], tools) if group in self.texts else {}
+            known: dict[str, dict[str, str]] = {}  # id, and published id, without mode -> query and narrative of a topic
+            for topic in resolve_topics(tools.seeds.local(self.texts[group])).topics if group in self.texts else ():
+                for each in (topic.base_id, published_id(topic)) if topic.instruction else ():
+                    known.setdefault(each, {"query": topic.query or topic.text, "narrative": topic.instruction})
             meant = [item for item in items if _is_for(item, group)]
             pairs = [(item, known.get(item.id) or known.get(item.fields["published"]) or {}) for item in meant]
             yield from self._translated(group, [pair for pair in pairs if pair[1]], tools, "edit_prompt")
@@ -100,8 +105,16 @@ class Translate(Step):
         read = answer_forms.json_object(*(TEXTS if parameter == "prompt" else TEXTS[2:]))
         answers = tools.parsed(self.model, prompt, rows, read) if self.model else ({} for _ in pairs)
         made = [tools.made("wrote", self.model, prompt)] if self.model else []
+        prefix = part_name(CROSS_LINGUAL)
         for (item, texts), answer in zip(pairs, answers, strict=True):
-            done = _in_language(item, group, language, {**texts, **(answer or {})}).by(*made)
+            name = item.id.removeprefix(prefix) if item.id.startswith(prefix) else f"{group}-{item.id}"
+            fields = {key: value for key, value in item.fields.items() if key not in ("changed", "edit")}
+            fields |= {"group": group, "language": language}
+            fields |= {SOURCE: item.fields["narrative"], "source_changed": item.fields["changed"]}
+            fields |= {key: nfc(text) for key, text in {**texts, **(answer or {})}.items()}
+            # without `changed` it is still to be translated
+            fields |= narrowed(fields["narrative"], fields["changed"]) if "changed" in fields else {}
+            done = Item(name, fields, (item.id,)).by(*made)
             if self.model and answer:
                 yield done.reject(not_narrowed(done.fields["narrative"], done.fields["changed"]))
             else:
@@ -135,29 +148,6 @@ def _is_for(item: Item, group: str) -> bool:
     return own == f"{CROSS_LINGUAL}{group}" if own.startswith(CROSS_LINGUAL) else own != group
 
 
-def _in_language(item: Item, group: str, language: str, texts: Mapping[str, str]) -> Item:
-    """The topic with texts of another language; without `changed` where that is still to be translated."""
-    prefix = part_name(CROSS_LINGUAL)
-    name = item.id.removeprefix(prefix) if item.id.startswith(prefix) else f"{group}-{item.id}"
-    fields = {key: value for key, value in item.fields.items() if key not in ("changed", "edit")}
-    fields |= {"group": group, "language": language, SOURCE: item.fields["narrative"], "source_changed": item.fields["changed"]}
-    fields |= {key: nfc(text) for key, text in texts.items()}
-    fields |= narrowed(fields["narrative"], fields["changed"]) if "changed" in fields else {}
-    return Item(name, fields, (item.id,))
-
-
-def _known(name: str, tools: Tools) -> dict[str, dict[str, str]]:
-    """Id, and published id, without mode -> query and narrative of a topic."""
-    from toolkit.datasets import resolve_topics
-
-    known: dict[str, dict[str, str]] = {}
-    for topic in resolve_topics(tools.seeds.local(name)).topics:
-        if topic.instruction:
-            for each in (topic.base_id, published_id(topic)):
-                known.setdefault(each, {"query": topic.query or topic.text, "narrative": topic.instruction})
-    return known
-
-
 @dataclass(frozen=True)
 class EditNegatives(InstructionNegatives):
     """Documents that answer the query and that the sentences exclude which the narrowed narrative alone has."""
@@ -179,23 +169,30 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     last = build.config.names[-1]
     given = build.passed(last)
     topics = [with_negatives(item) for item in given]
-    seeds = build.config.seeds
-    found = seeds.texts(sorted({doc_id for item in topics for doc_id in item.fields["candidates"]}))
+    found = build.config.seeds.texts(sorted({doc_id for item in topics for doc_id in item.fields["candidates"]}))
     written = {entry["id"]: entry for item in given for entry in added_to(item)}
     found = {**found, **{doc_id: doc_of(entry) for doc_id, entry in written.items()}}
     corpora = {group: _docs(found, items) for group, items in by_fields(topics, "group").items()}
     candidates = [(item.id, doc_id) for item in topics for doc_id in item.fields["candidates"] if doc_id in found]
     shared = len({item.fields["corpus"] for item in topics}) < 2
+    rows = []
+    for item in topics:
+        instructions = {"og": item.fields["narrative"], "changed": item.fields["changed"]}
+        rows.append({"id": item.id, **item.only("query", "group"), "instructions": instructions})
     content = Content(
         docs=_docs(found, topics) if shared else (),
-        rows=[_row(item) for item in topics],
+        rows=rows,
         qrels={mode: [line for item in topics for line in _judgments(item, mode, found)] for mode in MODES},
         corpora={} if shared else corpora,
         candidates=dict.fromkeys(MODES, candidates),
     )
     made = {item.id: build.made[last][item.id] for item in topics} | dict.fromkeys(found, ())
     made |= {doc_id: entry["made"] for doc_id, entry in written.items()}
-    more = {"groups": _groups(build, topics), "options": {"shown": ["og"]}, **_selections(corpora)}
+    more = {"groups": _groups(build, topics), "options": {"shown": ["og"]}}
+    # as mFollowIR has them: its name alone means the groups in the language of their documents
+    across = [group for group in corpora if group.startswith(CROSS_LINGUAL)]
+    within = [group for group in corpora if group not in across]
+    more |= {"selections": {"": within, CROSS_LINGUAL.rstrip("/"): across}} if across and within else {}
     write_benchmark(build, to, content, MODES, made=made, measures=MEASURES, more=more)
 
 
@@ -217,12 +214,6 @@ def _docs(found: Mapping[str, Doc], topics: Sequence[Item]) -> list[Doc]:
     return [Doc(doc_id, nfc(found[doc_id].title), nfc(found[doc_id].text)) for doc_id in sorted(wanted & found.keys())]
 
 
-def _row(item: Item) -> dict[str, Any]:
-    fields = item.fields
-    instructions = {"og": fields["narrative"], "changed": fields["changed"]}
-    return {"id": item.id, "query": fields["query"], "group": fields["group"], "instructions": instructions}
-
-
 def _judgments(item: Item, mode: str, found: Container[str]) -> Iterator[tuple[str, str, str, str]]:
     fields = item.fields
     fell = fields["fell"] if mode == "changed" else ()
@@ -239,10 +230,3 @@ def _groups(build: BuiltSteps, topics: Sequence[Item]) -> list[dict[str, str]]:
     assumed = build.config.steps[build.config.step_number(Topics.name)].parameters()["language"]
     groups = {group: known.get(items[0].fields["corpus"]) or assumed for group, items in by_fields(topics, "group").items()}
     return [{"name": group, **({"language": language} if language else {})} for group, language in groups.items()]
-
-
-def _selections(groups: Iterable[str]) -> dict[str, Any]:
-    """As mFollowIR has them: its name alone means the groups in the language of their documents."""
-    across = [group for group in groups if group.startswith(CROSS_LINGUAL)]
-    within = [group for group in groups if group not in across]
-    return {"selections": {"": within, CROSS_LINGUAL.rstrip("/"): across}} if across and within else {}

@@ -10,7 +10,7 @@ Items, by step:
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -58,8 +58,7 @@ class Seeds(Step):
     most: int = 0
 
     def __post_init__(self):
-        lengths = {name: value for name, value in self.parameters().items() if name != "most"}
-        check_counts(**lengths, most=self.most or None)
+        check_counts(**{name: value for name, value in self.parameters().items() if name != "most"}, most=self.most or None)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The queries with their documents."""
@@ -69,8 +68,11 @@ class Seeds(Step):
         reasons: Counter[str] = Counter()
         left = 0
         for topic in queries:
-            item = self._item(topic, relevant.get(topic.query_id, []), texts)
-            why = self._why_not(item, relevant.get(topic.query_id, []), known)
+            found = relevant.get(topic.query_id, [])
+            doc = texts.get(found[0]) if found else None
+            document = {"document": doc.doc_id, "title": doc.title, "text": doc.text} if doc else {}
+            item = Item(topic.query_id, {"query": topic.query or topic.text, **document})
+            why = self._why_not(item, found, known)
             if not why and self.most and left == self.most:
                 why = f"more than {self.most:,} queries"
             left += not why
@@ -80,12 +82,6 @@ class Seeds(Step):
             said = "; ".join(f"{why} ({count:,})" for why, count in reasons.most_common(3)) or "there is none"
             hint = "other bounds in build.yaml, as in seeds: {shortest: 10, longest_document: 1000} under steps"
             raise ToolkitError(f"step {self.name}: no query is left: {said}", hint)
-
-    @staticmethod
-    def _item(topic: Topic, relevant: Sequence[str], texts: Mapping[str, Doc]) -> Item:
-        doc = texts.get(relevant[0]) if relevant else None
-        document = {"document": doc.doc_id, "title": doc.title, "text": doc.text} if doc else {}
-        return Item(topic.query_id, {"query": topic.query or topic.text, **document})
 
     def _why_not(self, item: Item, relevant: Sequence[str], known: Counter[str]) -> str:
         query = " ".join(item.fields["query"].casefold().split())
@@ -128,8 +124,7 @@ class Scenarios(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a scenario; one with the query's own id where the answer cannot be read."""
         rows = ({"query": item.fields["query"], "count": str(self.count)} for item in items)
-        read = answer_forms.numbered("Scenario", self.count)
-        for item, scenarios in tools.answered("wrote", self, items, rows, read):
+        for item, scenarios in tools.answered("wrote", self, items, rows, answer_forms.numbered("Scenario", self.count)):
             if scenarios is None:
                 yield item
             for number, scenario in enumerate(scenarios or (), 1):
@@ -219,7 +214,11 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     """
     last = Review.name if Review.name in build.config.names else Groups.name
     groups, reworded = build.passed(last), build.passed("paraphrases")
-    unrevised = _unrevised(list(build.items("seeds")), {query_of(item) for item in groups})
+    # the documents of seeds without a group, which no seed with one has
+    seeds, kept = list(build.items("seeds")), {query_of(item) for item in groups}
+    used = {seed.fields["document"] for seed in seeds if seed.id in kept}
+    rest = (seed.fields for seed in seeds if seed.fields.get("text", "").strip() and seed.fields["document"] not in used)
+    unrevised = {row["document"]: Doc(row["document"], row["title"], row["text"]) for row in rest}
     docs = [*(Doc(item.id, "", item.fields["target"]) for item in groups), *unrevised.values()]
     topics = {
         "all": [_topic(item, item.id) for item in groups],
@@ -239,13 +238,6 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     made |= {doc_id: entry["made"] for doc_id, entry in entries.items()}
     judged += [(query_id, "0", entry["id"], "0") for query_id, item in gold.items() for entry in negatives.get(item, ())]
     write_benchmark(build, to, Content(docs, (), {"": judged}, topics), Modes(), made=made, measures=MEASURES)
-
-
-def _unrevised(seeds: Sequence[Item], kept: Container[str]) -> dict[str, Doc]:
-    """The documents of seeds without a group, which no seed with one has; by id."""
-    used = {seed.fields["document"] for seed in seeds if seed.id in kept}
-    rest = (seed.fields for seed in seeds if seed.fields.get("text", "").strip() and seed.fields["document"] not in used)
-    return {row["document"]: Doc(row["document"], row["title"], row["text"]) for row in rest}
 
 
 def _topic(item: Item, query_id: str) -> Topic:

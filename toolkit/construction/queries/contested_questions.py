@@ -149,7 +149,11 @@ class Writing(Step):
 
     def written(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """All items in their order; rejected where an answer cannot be read."""
-        answers = {form: self._answers(form, items, tools) for form in self.prompt_of}
+        answers: dict[str, Iterator[tuple[Item, Mapping[str, Any] | None]]] = {}
+        for form, parameter in self.prompt_of.items():
+            asked = [item for item in items if item.fields["form"] == form]
+            rows = [_filled(item, self.slots[parameter]) for item in asked]
+            answers[form] = tools.answered("wrote", self, asked, rows, (self.reader(item.fields) for item in asked), parameter)
         for item in items:
             form = item.fields["form"]
             if form not in answers:
@@ -157,12 +161,6 @@ class Writing(Step):
                 continue
             done, found = next(answers[form])
             yield done.having(**(found or {}))
-
-    def _answers(self, form: str, items: Sequence[Item], tools: Tools) -> Iterator[tuple[Item, Mapping[str, Any] | None]]:
-        parameter = self.prompt_of[form]
-        asked = [item for item in items if item.fields["form"] == form]
-        rows = (_filled(item, self.slots[parameter]) for item in asked)
-        return tools.answered("wrote", self, asked, rows, (self.reader(item.fields) for item in asked), parameter)
 
 
 @dataclass(frozen=True)
@@ -184,9 +182,7 @@ class Questions(Writing):
         "arguments_prompt": "berds-table9-question",
         "survey_prompt": "berds-table12-conversion",
     }
-    prompt_of: ClassVar[Mapping[str, str]] = {
-        form: f"{form}_prompt" for form in ("arguments", "statement", "statements", "survey")
-    }
+    prompt_of: ClassVar[Mapping[str, str]] = {name.removesuffix("_prompt"): name for name in slots}
     arguments_prompt: str = "build-berds-arguments.v2"
     statement_prompt: str = "build-berds-statement.v2"
     statements_prompt: str = "build-berds-statements.v2"
@@ -287,11 +283,12 @@ def lines_of(text: str) -> list[str]:
 def _filled(item: Item, slots: Iterable[str]) -> dict[str, str]:
     """What fills the slots: the choices of a survey in brackets, another list a line each."""
     values = {slot: item.fields[slot] for slot in slots}
-    return {slot: _shown(slot, value) if isinstance(value, list) else value for slot, value in values.items()}
-
-
-def _shown(slot: str, texts: Sequence[str]) -> str:
-    return str(list(texts)) if slot == "choices" else "\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1))
+    for slot, value in values.items():
+        if slot == "choices":
+            values[slot] = str(list(value))
+        elif isinstance(value, list):
+            values[slot] = "\n".join(f"{number}. {text}" for number, text in enumerate(value, 1))
+    return values
 
 
 def _key(text: str) -> str:

@@ -151,7 +151,15 @@ def _problems(row: Mapping[str, Any]) -> Iterator[str]:
         yield "conditions are proposed, or they are a list"
     for name, entry in conditions.items():
         yield from (f"condition {name}: {problem}" for problem in _condition_problems(name, entry, row))
-    yield from _wording_problems(row.get("wordings", {}))
+    wordings = row.get("wordings", {})
+    if not isinstance(wordings, dict) or (wordings and wordings.keys() != {*WORDINGS}):
+        yield f"wordings has the keys {' and '.join(WORDINGS)}"
+        wordings = {}
+    for role, texts in wordings.items():
+        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+            yield f"wordings: {role} is a list of texts"
+        elif unknown := {slot for text in texts for slot in SLOTS.findall(text)} - {"condition", "demand"}:
+            yield f"wordings: {role}: unknown slot {', '.join(f'{{{slot}}}' for slot in sorted(unknown))}"
     if not isinstance(row.get("sources", {}), dict):
         yield "sources are names, each with seeds or a note"
 
@@ -185,14 +193,3 @@ def _is_satisfy(value: Any) -> bool:
 
 def _is_rule(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {RULE} and value[RULE] in KINDS
-
-
-def _wording_problems(wordings: Any) -> Iterator[str]:
-    if not isinstance(wordings, dict) or (wordings and wordings.keys() != {*WORDINGS}):
-        yield f"wordings has the keys {' and '.join(WORDINGS)}"
-        return
-    for role, texts in wordings.items():
-        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text.strip() for text in texts):
-            yield f"wordings: {role} is a list of texts"
-        elif unknown := {slot for text in texts for slot in SLOTS.findall(text)} - {"condition", "demand"}:
-            yield f"wordings: {role}: unknown slot {', '.join(f'{{{slot}}}' for slot in sorted(unknown))}"

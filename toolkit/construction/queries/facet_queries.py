@@ -134,19 +134,19 @@ def core_queries(
     known: set[tuple[str, ...]] = set()
     for topic, relevant in topics(docs, ids, wordings).items():
         query = CoreQuery(facet, topic, topic_text(topic, wordings, names), tuple(relevant))
-        met = _met(query, holders, limits)
+        holding = {value: tuple(doc_id for doc_id in relevant if doc_id in holders[value]) for value in holders}
+        met = {value: ids for value, ids in holding.items() if limits.least <= len(ids) <= len(relevant) - limits.least}
         unsaid = {value: found for value, found in met.items() if not spoken[value] & words(query.text)}
-        same = "the same relevant documents as another topic" if query.relevant in known else ""
-        rejected = _unfit(query, names, limits) or same or _without_value(met, unsaid, limits)
-        if not rejected:
+        rejected = _unfit(query, names, limits)
+        if query.relevant in known:
+            rejected = rejected or "the same relevant documents as another topic"
+        elif not met:
+            rejected = rejected or f"no value with {limits.least} documents that have it and {limits.least} that do not"
+        elif not unsaid:
+            rejected = rejected or "the topic has words of the condition"
+        elif not rejected:
             known.add(query.relevant)
         yield replace(query, met=unsaid, rejected=rejected)
-
-
-def _met(query: CoreQuery, holders: Mapping[str, set[str]], limits: Limits) -> dict[str, tuple[str, ...]]:
-    """Value -> the relevant documents that have it, of the values that enough have and enough do not."""
-    met = {value: tuple(doc_id for doc_id in query.relevant if doc_id in ids) for value, ids in holders.items()}
-    return {value: ids for value, ids in met.items() if limits.least <= len(ids) <= len(query.relevant) - limits.least}
 
 
 def _unfit(query: CoreQuery, names: Mapping[str, str], limits: Limits) -> str:
@@ -158,12 +158,6 @@ def _unfit(query: CoreQuery, names: Mapping[str, str], limits: Limits) -> str:
     if len(said) == 2 and (said[0] <= said[1] or said[1] <= said[0]):
         return "both tags have the same words"
     return ""
-
-
-def _without_value(met: Mapping[str, object], unsaid: Mapping[str, object], limits: Limits) -> str:
-    if not met:
-        return f"no value with {limits.least} documents that have it and {limits.least} that do not"
-    return "" if unsaid else "the topic has words of the condition"
 
 
 def chosen(candidates: Mapping[str, Sequence[CoreQuery]], count: int, limits: Limits, seed: int) -> list[FacetQuery]:
@@ -189,7 +183,7 @@ class _Draw:
     def __init__(self, facet: str, queries: Sequence[CoreQuery], limits: Limits, seed: int):
         self._left = sorted(queries, key=lambda query: lot(seed, facet, *query.tags))
         self._values, self._tags = Counter({value: 0 for query in queries for value in query.met}), Counter()
-        self._drawn: list[frozenset[str]] = []
+        self._last: frozenset[str] = frozenset()  # the relevant documents of the query drawn last
         self._overlap = limits.overlap
 
     def next(self, taken: set[tuple[str, ...]]) -> FacetQuery | None:
@@ -199,16 +193,14 @@ class _Draw:
                 query = min(fitting, key=lambda query: max(self._tags[tag] for tag in query.tags))
                 self._values[value] += 1
                 self._tags.update(query.tags)
-                self._drawn.append(frozenset(query.relevant))
+                self._last = frozenset(query.relevant)
                 return FacetQuery(query, value)
         return None
 
     def _is_new(self, query: CoreQuery) -> bool:
         """Whether it has few documents in common with the one drawn last; earlier ones were looked at before."""
-        if not self._drawn:
-            return True
-        drawn, relevant = self._drawn[-1], frozenset(query.relevant)
-        return len(drawn & relevant) <= self._overlap * len(drawn | relevant)
+        relevant = frozenset(query.relevant)
+        return len(self._last & relevant) <= self._overlap * len(self._last | relevant)
 
 
 def lot(*what: object) -> str:

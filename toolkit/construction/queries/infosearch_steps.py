@@ -70,8 +70,7 @@ class SeedQueries(Step):
             for item in chosen:
                 found = [texts[doc_id] for doc_id in item.fields["documents"] if doc_id in texts]
                 documents = [entry_of(doc._replace(doc_id=f"{prefix}{doc.doc_id}")) for doc in found]
-                fields = {**item.fields, "documents": documents, **of}
-                filled = replace(item, id=f"{prefix}{item.id}", fields=fields)
+                filled = replace(item, id=f"{prefix}{item.id}", fields={**item.fields, "documents": documents, **of})
                 yield filled if found or item.rejected else filled.reject("no text of its relevant documents")
 
     def _chosen(self, seeds: Seeds) -> Iterator[Item]:
@@ -134,7 +133,13 @@ class Conditions(Step):
         """See `Step`."""
         for dimension in load_dimensions(self.dimensions, tools.folder):
             mine = [item for item in items if item.fields.get("group", dimension.name) == dimension.name]
-            yield from self._proposed(mine, dimension, tools) if dimension.proposed else _listed(mine, dimension)
+            if dimension.proposed:
+                yield from self._proposed(mine, dimension, tools)
+                continue
+            for item in mine:
+                documents = [document["id"] for document in item.fields["documents"]]
+                for number, condition in enumerate(dimension.conditions, 1):
+                    yield _with_condition(item, dimension, condition, number, documents)
 
     def _proposed(self, items: Sequence[Item], dimension: Dimension, tools: Tools) -> Iterator[Item]:
         pairs = [(item, document) for item in items for document in item.fields["documents"]]
@@ -154,13 +159,6 @@ class Conditions(Step):
                 made_of = _with_condition(item, dimension, condition, number[item.id], [document["id"]]).by(*made)
                 taken = taken or not rejected
                 yield made_of.reject(rejected) if rejected else made_of
-
-
-def _listed(items: Sequence[Item], dimension: Dimension) -> Iterator[Item]:
-    for item in items:
-        documents = [document["id"] for document in item.fields["documents"]]
-        for number, condition in enumerate(dimension.conditions, 1):
-            yield _with_condition(item, dimension, condition, number, documents)
 
 
 def _with_condition(item: Item, dimension: Dimension, condition: Condition, number: int, documents: Sequence[str]) -> Item:

@@ -65,12 +65,28 @@ class Topics(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a topic, under its id without mode."""
-        labels = _labels(tools.seeds)
-        groups = {topic.query_id: part.group for part in tools.seeds.topic_set.parts for topic in part.topics}
-        narratives = _narratives(tools.seeds)
-        for topic in tools.seeds.queries():
-            judged = labels.get(topic.query_id, {})
-            item = _topic_item(topic, narratives.get(topic.query_id, ""), groups[topic.query_id], judged)
+        seeds = tools.seeds
+        labels: dict[str, dict[str, int]] = {}
+        for row in seeds.qrels:
+            labels.setdefault(row.query_id, {})[row.doc_id] = row.relevance
+        groups = {topic.query_id: part.group for part in seeds.topic_set.parts for topic in part.topics}
+        narratives: dict[str, str] = {}  # those that topics have beside their instruction: of TREC files and of ir_datasets
+        for path in seeds.paths("topics"):
+            narratives |= read_narratives(path)
+        read = getattr(seeds.topic_set.benchmark, "narratives", None)
+        narratives |= read() if read else {}
+        for topic in seeds.queries():
+            name, judged = topic.query_id, labels.get(topic.query_id, {})
+            fields = {
+                "query": nfc(topic.query or topic.text).strip(),
+                "narrative": nfc(topic.instruction or narratives.get(name, "")).strip(),
+                "published": published_id(topic),
+                "group": groups[name],
+                "corpus": groups[name],
+                "relevant": {doc_id: label for doc_id, label in judged.items() if label > 0},
+                "others": {doc_id: label for doc_id, label in judged.items() if label <= 0},
+            }
+            item = Item(topic.base_id, fields)
             yield item.reject(self._why_not(item))
 
     def _why_not(self, item: Item) -> str:
@@ -80,35 +96,6 @@ class Topics(Step):
         if count < self.least:
             return f"fewer than {self.least} relevant documents"
         return f"more than {self.most} relevant documents" if count > self.most else ""
-
-
-def _labels(seeds: Seeds) -> dict[str, dict[str, int]]:
-    labels: dict[str, dict[str, int]] = {}
-    for row in seeds.qrels:
-        labels.setdefault(row.query_id, {})[row.doc_id] = row.relevance
-    return labels
-
-
-def _narratives(seeds: Seeds) -> dict[str, str]:
-    """Query id -> the narrative that the seeds' topics have beside their instruction: of TREC files and of ir_datasets."""
-    found: dict[str, str] = {}
-    for path in seeds.paths("topics"):
-        found |= read_narratives(path)
-    read = getattr(seeds.topic_set.benchmark, "narratives", None)
-    return found | (read() if read else {})
-
-
-def _topic_item(topic: Topic, narrative: str, group: str, labels: Mapping[str, int]) -> Item:
-    fields = {
-        "query": nfc(topic.query or topic.text).strip(),
-        "narrative": nfc(topic.instruction or narrative).strip(),
-        "published": published_id(topic),
-        "group": group,
-        "corpus": group,
-        "relevant": {doc_id: label for doc_id, label in labels.items() if label > 0},
-        "others": {doc_id: label for doc_id, label in labels.items() if label <= 0},
-    }
-    return Item(topic.base_id, fields)
 
 
 def published_id(topic: Topic) -> str:
@@ -241,7 +228,10 @@ class Choose(Step):
         """An item an edit, with the share that falls; at most one of each topic is passed on."""
         judged = by_fields(items, "edit_id")
         edits = [self._weighed(edit, judged.get(edit.id, [])) for edit in tools.step("edits")]
-        best = self._best(edit for edit in edits if not edit.rejected)
+        # of equally near ones the first; rounded, for 0.3 and 0.7 are equally far from 0.5
+        fit = (edit for edit in edits if not edit.rejected)
+        nearest = sorted(fit, key=lambda edit: round(abs(edit.fields["share"] - self.target), 4))
+        best = {edit.fields["topic"]: edit.id for edit in reversed(nearest)}
         for edit in edits:
             if edit.rejected:
                 yield edit
@@ -258,20 +248,9 @@ class Choose(Step):
             return item.reject("a relevant document has no judgment")
         fell = [doc_id for doc_id in edit.fields["relevant"] if not labels[doc_id]]
         share = len(fell) / len(edit.fields["relevant"])
-        return item.having(fell=fell, share=round(share, 4)).reject(self._outside(share))
-
-    def _outside(self, share: float) -> str:
-        if share < self.min:
-            return f"the share that falls is below {self.min:g}"
-        return f"the share that falls is above {self.max:g}" if share > self.max else ""
-
-    def _best(self, edits: Iterable[Item]) -> dict[str, str]:
-        """Topic -> the edit nearest to the target; of equally near ones the first."""
-        best: dict[str, str] = {}
-        # rounded, for 0.3 and 0.7 are equally far from 0.5
-        for edit in sorted(edits, key=lambda edit: round(abs(edit.fields["share"] - self.target), 4)):
-            best.setdefault(edit.fields["topic"], edit.id)
-        return best
+        why = f"the share that falls is below {self.min:g}" if share < self.min else ""
+        why = f"the share that falls is above {self.max:g}" if share > self.max else why
+        return item.having(fell=fell, share=round(share, 4)).reject(why)
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
         """How many edits have which share, in tenths."""
@@ -309,7 +288,11 @@ class Candidates(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The topics with their candidates."""
-        topics = {corpus: list(map(_searched, mine)) for corpus, mine in by_fields(items, "corpus").items()}
+        topics: dict[str, list[Topic]] = {}
+        for item in items:
+            query, narrative = item.fields["query"], item.fields["narrative"]
+            topic = Topic(item.id, f"{query} {narrative}", query, narrative)
+            topics.setdefault(item.fields["corpus"], []).append(topic)
         runs = searched(topics, tools, self.systems, self.files(tools.folder), self.size)
         pools = pooled(runs, {item.id: item.fields["topic"] for item in items}, self.size)
         of_topic = {item.fields["topic"]: item.fields["relevant"] for item in items}
@@ -323,11 +306,6 @@ class Candidates(Step):
             found = dict.fromkeys([*pools.get(item.fields["topic"], ()), *item.fields["relevant"]])
             why = "nothing but relevant documents was pooled" if item.fields["topic"] in missed else ""
             yield item.passed(candidates=list(found)).by(tools.made("filtered")).reject(why)
-
-
-def _searched(item: Item) -> Topic:
-    query, narrative = item.fields["query"], item.fields["narrative"]
-    return Topic(item.id, f"{query} {narrative}", query, narrative)
 
 
 def nfc(text: str) -> str:

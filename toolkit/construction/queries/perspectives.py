@@ -14,7 +14,7 @@ Source: BERDS (arXiv 2409.18110): section 3 (what a document holds), appendix B.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from toolkit.construction.checks.near_duplicates import THRESHOLD, near_duplicates
 from toolkit.construction.documents.candidate_pools import check_pool, pooled, searched, seed_group
@@ -72,7 +72,10 @@ class Passages(Step):
             found = [texts[doc_id] for doc_id in pools.get(item.id, ()) if doc_id in texts]
             if not found:
                 yield item.passed().by(made).reject("no passage was found")
-            yield from (Item(f"{item.id}/{doc.doc_id}", _passage(item, doc), (item.id,), (made,)) for doc in found)
+            shared = {"question_id": item.id, **item.only("question", "perspectives", "group")}
+            for doc in found:
+                fields = {**shared, "doc_id": doc.doc_id, "title": nfc(doc.title), "text": nfc(doc.text)}
+                yield Item(f"{item.id}/{doc.doc_id}", fields, (item.id,), (made,))
 
     def _topics(self, item: Item) -> list[Topic]:
         """The question, and the question with each perspective: `<id>`, `<id>.<n>`."""
@@ -80,11 +83,6 @@ class Passages(Step):
         sides = item.fields["perspectives"] if self.by_perspective else ()
         more = [Topic(f"{item.id}.{n}", f"{question} {side}", f"{question} {side}") for n, side in enumerate(sides, 1)]
         return [Topic(item.id, question, question), *more]
-
-
-def _passage(question: Item, doc: Doc) -> dict[str, Any]:
-    fields = question.only("question", "perspectives", "group")
-    return {"question_id": question.id, **fields, "doc_id": doc.doc_id, "title": nfc(doc.title), "text": nfc(doc.text)}
 
 
 @dataclass(frozen=True)
@@ -119,8 +117,7 @@ class Duplicates(Step):
             name = f"{item.fields['question_id']}/{pair.first}"
             if name not in there:
                 there.add(name)
-                stays = passages[pair.first].only("doc_id", "title", "text")
-                yield Item(name, {**item.fields, **stays}, (item.id,), (made,))
+                yield Item(name, {**item.fields, **passages[pair.first].only("doc_id", "title", "text")}, (item.id,), (made,))
 
 
 @dataclass(frozen=True)
@@ -143,7 +140,13 @@ class Label(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a passage and perspective."""
         judge = judge_of(self.model, self.wording, tools) if self.model else None
-        pairs = [pair for item in items for pair in _pairs(item, judge)]
+        pairs: list[Item] = []
+        for item in items:
+            doc = Doc(item.fields["doc_id"], item.fields["title"], item.fields["text"])
+            document = doc_input(judge.spec.templates, doc).whole if judge else doc.contents
+            for number, perspective in enumerate(item.fields["perspectives"], 1):
+                row = item.only("question_id", "question", "doc_id") | {"perspective": perspective, "number": number}
+                pairs.append(Item(f"{item.id}#{number}", {**row, "document": document}, (item.id,)))
         if judge is None:
             yield from pairs
             return
@@ -154,18 +157,11 @@ class Label(Step):
             block = pairs[start : start + BLOCK]
             asked = [Pair(pair.fields["document"], pair.fields["perspective"]) for pair in block]
             for pair, verdict in zip(block, _verdicts(judge, asked, self.model, tools), strict=True):
-                label = {} if verdict.holds is None else {HOLDS: verdict.holds}
-                yield replace(pair, fields={**pair.fields, **label}, made=(made,), rejected=_why_not(judge, verdict))
-
-
-def _pairs(passage: Item, judge: Judge | None) -> Iterator[Item]:
-    fields = passage.fields
-    doc = Doc(fields["doc_id"], fields["title"], fields["text"])
-    document = doc_input(judge.spec.templates, doc).whole if judge else doc.contents
-    shared = passage.only("question_id", "question", "doc_id")
-    for number, perspective in enumerate(fields["perspectives"], 1):
-        row = {**shared, "perspective": perspective, "number": number, "document": document}
-        yield Item(f"{passage.id}#{number}", row, (passage.id,))
+                done = replace(pair, made=(made,), rejected="unanswered")
+                if verdict.holds is not None:
+                    rejected = UNREADABLE if judge.is_unclear(verdict) else ""
+                    done = replace(done, fields={**pair.fields, HOLDS: verdict.holds}, rejected=rejected)
+                yield done
 
 
 def _verdicts(judge: Judge, pairs: Sequence[Pair], model: str, tools: Tools) -> list[Verdict]:
@@ -178,12 +174,6 @@ def _verdicts(judge: Judge, pairs: Sequence[Pair], model: str, tools: Tools) -> 
         setattr(asked, name, getattr(asked, name) + getattr(usage, name) - count)
     tools.note_answered(model, [verdict.said if verdict.holds is None else "" for verdict in verdicts])
     return verdicts
-
-
-def _why_not(judge: Judge, verdict: Verdict) -> str:
-    if verdict.holds is None:
-        return "unanswered"
-    return UNREADABLE if judge.is_unclear(verdict) else ""
 
 
 def judge_of(name: str, wording: str, tools: Tools) -> Judge:
@@ -234,17 +224,16 @@ class Covered(Step):
                 labels.setdefault(question, {}).setdefault(doc_id, {})[pair.fields["number"]] = held
         searched_for = {passage.fields["question_id"] for passage in tools.step("duplicates")}
         for question in tools.step("perspectives"):
-            if question.id in searched_for:
-                yield self._weighed(question, labels.get(question.id, {}), sources.get(question.id, ()), tools)
-
-    def _weighed(self, question: Item, labels: Mapping[str, Mapping[int, bool]], sources: Iterable[str], tools: Tools) -> Item:
-        """A question with its labels; rejected where too few perspectives are held."""
-        count = len(question.fields["perspectives"])
-        whole = {doc_id: [int(held[n]) for n in sorted(held)] for doc_id, held in labels.items() if len(held) == count}
-        covered = sum(map(any, zip(*whole.values(), strict=True))) if whole else 0
-        fields = question.only("question", "perspectives", "group") | {"labels": whole}
-        why = f"fewer than {self.least} perspectives are held by a passage" if covered < min(self.least, count) else ""
-        return Item(question.id, fields, (question.id, *sources), (tools.made("filtered"),)).reject(why)
+            if question.id not in searched_for:
+                continue
+            count = len(question.fields["perspectives"])
+            own = labels.get(question.id, {}).items()
+            whole = {doc_id: [int(held[n]) for n in sorted(held)] for doc_id, held in own if len(held) == count}
+            covered = sum(map(any, zip(*whole.values(), strict=True))) if whole else 0
+            fields = question.only("question", "perspectives", "group") | {"labels": whole}
+            why = f"fewer than {self.least} perspectives are held by a passage" if covered < min(self.least, count) else ""
+            made_of = (question.id, *sources.get(question.id, ()))
+            yield Item(question.id, fields, made_of, (tools.made("filtered"),)).reject(why)
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
         """How many questions have how many perspectives that no passage holds."""

@@ -79,8 +79,7 @@ class Seeds:
         topics = self.topic_set.topics
         benchmark = self.topic_set.benchmark
         base = set(benchmark.spec.modes.of(BASE)) if benchmark else set()
-        chosen = [topic for topic in topics if topic.mode in base]
-        return chosen or topics
+        return [topic for topic in topics if topic.mode in base] or topics
 
     @cached_property
     def qrels(self) -> Qrels:
@@ -95,8 +94,7 @@ class Seeds:
         benchmark = self.topic_set.benchmark
         if benchmark is None:
             raise ToolkitError("the seeds have no judgments", "name them in build.yaml: seeds: {qrels: F, ...}")
-        parts = self.topic_set.parts
-        pairs = dict.fromkeys((part.group, topic.mode) for part in parts for topic in part.topics)
+        pairs = dict.fromkeys((part.group, topic.mode) for part in self.topic_set.parts for topic in part.topics)
         modes = benchmark.spec.modes
         return join_qrels([benchmark.qrels(group, mode if mode in modes else "") for group, mode in pairs])
 
@@ -129,8 +127,7 @@ class Seeds:
         benchmark = self.topic_set.benchmark if self._named or "topics" in self.given else None
         if benchmark is None:
             raise ToolkitError("the seeds have no documents", "name them in build.yaml: seeds: {docs: F, ...}")
-        groups = dict.fromkeys(benchmark.spec.corpus(part.group) for part in self.topic_set.parts)
-        for group in groups:
+        for group in dict.fromkeys(benchmark.spec.corpus(part.group) for part in self.topic_set.parts):
             yield from benchmark.docs(group)
 
     def texts(self, doc_ids: Sequence[str]) -> dict[str, Doc]:
@@ -157,9 +154,8 @@ class Seeds:
         """What tells these seeds from others, without reading topics: names with their entries, files with their SHA-256."""
         from toolkit.files.store.digests import file_sha256
 
-        facts: dict[str, Any] = {
-            f"{group}, {key}": value for group, seeds in self.by_group.items() for key, value in seeds.facts().items()
-        }
+        of_groups = ((group, seeds.facts()) for group, seeds in self.by_group.items())
+        facts: dict[str, Any] = {f"{group}, {key}": value for group, own in of_groups for key, value in own.items()}
         for key in (key for key in self.given if key not in self.by_group):
             if key in NAMES or (key == INDEX and not self.paths(key)[0].exists()):
                 facts[key] = {"name": self.given[key], **self._entry(key)}
@@ -226,18 +222,15 @@ class Seeds:
         if not any(key in self.given for key in known):
             yield f"seeds: nothing is named (one of {', '.join(known)})"
         if isinstance(self.given.get("benchmark"), str):
-            yield from self._unknown_benchmark()
+            from toolkit.datasets import find
+            from toolkit.datasets.names import part_names
 
-    def _unknown_benchmark(self) -> Iterator[str]:
-        from toolkit.datasets import find
-        from toolkit.datasets.names import part_names
-
-        try:
-            if find(self._named, at_hand=False) is None:
-                name = self.given["benchmark"]
-                yield f"seeds: no benchmark {name!r} ({did_you_mean(name, part_names())}`tandem benchmarks list` names ours)"
-        except ToolkitError as error:
-            yield f"seeds: {error.message} ({error.hint})"
+            try:
+                if find(self._named, at_hand=False) is None:
+                    near = did_you_mean(self.given["benchmark"], part_names())
+                    yield f"seeds: no benchmark {self.given['benchmark']!r} ({near}`tandem benchmarks list` names ours)"
+            except ToolkitError as error:
+                yield f"seeds: {error.message} ({error.hint})"
 
 
 def _are_texts(value: Any) -> bool:

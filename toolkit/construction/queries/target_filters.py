@@ -150,19 +150,20 @@ class Review(ReviewStep):
         for group in groups[: math.ceil(self.share * len(groups))]:
             drawn = seeded(f"{self.seed} {query_of(group[0])}").sample(group, min(self.instances, len(group)))
             seen |= {item.id: group for item in drawn}
-        return (self._with_passages(item, seen[item.id]) if item.id in seen else item for item in items)
+        for item in items:
+            others = [each for each in seen.get(item.id, ()) if each is not item]
+            if item.id not in seen:
+                yield item
+            elif not others:
+                yield item.passed().reject("no other target of its query to choose from")
+            else:
+                seeded(f"{self.seed} {item.id}").shuffle(others)
+                shown = [{"id": each.id, "text": each.fields["target"]} for each in (item, *others[: self.passages - 1])]
+                yield item.having(passages=shown, right_passage=item.id)
 
     def is_reviewed(self, item: Item) -> bool:
         """Whether people see it: it has the targets to choose from."""
         return "passages" in item.fields and (CHOSEN in item.fields or not item.rejected)
-
-    def _with_passages(self, item: Item, group: Sequence[Item]) -> Item:
-        if len(group) == 1:
-            return item.passed().reject("no other target of its query to choose from")
-        others = [each for each in group if each is not item]
-        seeded(f"{self.seed} {item.id}").shuffle(others)
-        shown = [{"id": each.id, "text": each.fields["target"]} for each in (item, *others[: self.passages - 1])]
-        return item.having(passages=shown, right_passage=item.id)
 
 
 def by_query(items: Sequence[Item]) -> Iterator[list[Item]]:

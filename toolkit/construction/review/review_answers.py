@@ -8,7 +8,7 @@ A file that reviewers send back is imported whole or not at all.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -137,23 +137,20 @@ def read_answers(folder: Path, step: str) -> list[Answer]:
     answers, problems = [], []
     for number, line in text_lines(read_bytes(path), str(path)):
         try:
-            answers.append(_stored(decode_json(line)))
+            row = decode_json(line)
+            answer = Answer(**row) if isinstance(row, dict) else None
+            texts = answer and (answer.item, answer.reviewer, answer.key, answer.comment)
+            if not answer or not all(isinstance(text, str) for text in texts) or not isinstance(answer.settles, bool):
+                raise ValueError("no answer")
+            if not isinstance(answer.choices, dict) or not all(isinstance(value, str) for value in answer.choices.values()):
+                raise ValueError("choices are no texts")
+            answers.append(answer)
         except (Malformed, TypeError, ValueError) as error:
             problems.append(f"line {number}: {error}")
     if problems:
         hint = "import the reviewers' files into a folder without it"
         raise ToolkitError(f"{path}: not as it was written", hint, problems=problems)
     return answers
-
-
-def _stored(row: Any) -> Answer:
-    answer = Answer(**row) if isinstance(row, dict) else None
-    texts = answer and (answer.item, answer.reviewer, answer.key, answer.comment)
-    if not answer or not all(isinstance(text, str) for text in texts) or not isinstance(answer.settles, bool):
-        raise ValueError("no answer")
-    if not isinstance(answer.choices, dict) or not all(isinstance(value, str) for value in answer.choices.values()):
-        raise ValueError("choices are no texts")
-    return answer
 
 
 def import_files(folder: Path, paths: Sequence[str | Path], step: SheetsOf) -> Imported:
@@ -208,9 +205,8 @@ class _Checked:
             self.partial += 1
             return
         named = {question: _choice_id(sheet, question, choice) for question, choice in given.choices.items()}
-        self._take(
-            given, export.step, Answer(sheet.id, given.reviewer.strip(), sheet.key, named, export.settles, given.comment)
-        )
+        answer = Answer(sheet.id, given.reviewer.strip(), sheet.key, named, export.settles, given.comment)
+        self._take(given, export.step, answer)
 
     def stored(self) -> Imported:
         """Write what was added; ToolkitError where anything was wrong."""
@@ -218,7 +214,9 @@ class _Checked:
             count = len(self.problems)
             raise ToolkitError(f"{count} answers cannot be imported, and none was", AGAIN, problems=self.problems)
         for step, answers in self.stored_answers.items():
-            _write_answers(self.folder, step, answers.values())
+            with open_output(answers_path(self.folder, step)) as out:
+                for answer in sorted(answers.values(), key=lambda each: (each.item, each.settles, each.reviewer)):
+                    out.write((json.dumps(answer._asdict(), ensure_ascii=False, sort_keys=True) + "\n").encode())
         return Imported(self.new, self.known, self.partial, tuple(sorted({reviewer for _, (_, reviewer, _) in self.taken})))
 
     def _problem(self, given: Given, export: Export) -> str:
@@ -226,8 +224,10 @@ class _Checked:
         form, sheets = self.step(export.step)
         if given.form not in (None, export.form) or export.form_sha256 != form.sha256:
             return f"answers the form {given.form or export.form}, and {export.step} asks {form.name} as it is now"
-        if wrong := _wrong_reviewer(given.reviewer, export.reviewers):
-            return wrong
+        if not isinstance(given.reviewer, str) or wrong_name(given.reviewer.strip()):
+            return "says not who answers (`reviewer`)"
+        if export.reviewers and given.reviewer.strip() not in export.reviewers:
+            return f"no reviewer {given.reviewer!r}: the form was exported for {', '.join(export.reviewers)}"
         if not isinstance(given.sheet, str) or given.sheet not in export.items:
             return f"no item {_short(given.sheet)} in the export"
         item = export.items[given.sheet]
@@ -235,7 +235,15 @@ class _Checked:
             return f"{item} has changed since it was exported"
         if not isinstance(given.comment, str) or len(given.comment) > LONGEST[1]:
             return f"the comment on {item} is no text of at most {LONGEST[1]:,} characters"
-        return _wrong_choices(form, sheets[item], given.choices)
+        if not isinstance(given.choices, dict):
+            return f"{item}: choices are no mapping of questions to choices"
+        names = [question.id for question in form.questions]
+        if unknown := [name for name in given.choices if name not in names]:
+            return f"{item}: no question {_short(unknown[0])}"
+        for name, choice in given.choices.items():
+            if _choice_id(sheets[item], name, choice) is None:
+                return f"{item}: {name} cannot be answered with {_short(choice)}"
+        return ""
 
     def _take(self, given: Given, step: str, answer: Answer) -> None:
         key = (answer.item, answer.reviewer, answer.settles)
@@ -243,7 +251,10 @@ class _Checked:
         if place != given.place:
             self.problems.append(f"{given.place}: {answer.reviewer} has answered {answer.item} already ({place})")
             return
-        stored = self._stored_of(step)
+        if step not in self.stored_answers:
+            rows = read_answers(self.folder, step)
+            self.stored_answers[step] = {(each.item, each.reviewer, each.settles): each for each in rows}
+        stored = self.stored_answers[step]
         before = stored.get(key)
         if before is None or before.key != answer.key:  # nothing, or what the item was before it changed
             stored[key] = answer
@@ -253,44 +264,10 @@ class _Checked:
         else:
             self.problems.append(f"{given.place}: {answer.reviewer} has answered {answer.item} otherwise before")
 
-    def _stored_of(self, step: str) -> dict[AnswerKey, Answer]:
-        if step not in self.stored_answers:
-            rows = read_answers(self.folder, step)
-            self.stored_answers[step] = {(each.item, each.reviewer, each.settles): each for each in rows}
-        return self.stored_answers[step]
-
-
-def _write_answers(folder: Path, step: str, answers: Iterable[Answer]) -> None:
-    """Store all answers of a step, complete or not at all."""
-    path = answers_path(folder, step)
-    with open_output(path) as out:
-        for answer in sorted(answers, key=lambda each: (each.item, each.settles, each.reviewer)):
-            out.write((json.dumps(answer._asdict(), ensure_ascii=False, sort_keys=True) + "\n").encode())
-
 
 def wrong_name(reviewer: str) -> bool:
     """Whether this is no name of a person: empty, too long, with control characters."""
     return not 1 <= len(reviewer) <= LONGEST[0] or bool(UNPRINTABLE.search(reviewer))
-
-
-def _wrong_reviewer(reviewer: Any, known: Sequence[str]) -> str:
-    if not isinstance(reviewer, str) or wrong_name(reviewer.strip()):
-        return "says not who answers (`reviewer`)"
-    if known and reviewer.strip() not in known:
-        return f"no reviewer {reviewer!r}: the form was exported for {', '.join(known)}"
-    return ""
-
-
-def _wrong_choices(form: Form, sheet: Sheet, choices: Any) -> str:
-    if not isinstance(choices, dict):
-        return f"{sheet.id}: choices are no mapping of questions to choices"
-    names = [question.id for question in form.questions]
-    if unknown := [name for name in choices if name not in names]:
-        return f"{sheet.id}: no question {_short(unknown[0])}"
-    for name, choice in choices.items():
-        if _choice_id(sheet, name, choice) is None:
-            return f"{sheet.id}: {name} cannot be answered with {_short(choice)}"
-    return ""
 
 
 def _choice_id(sheet: Sheet, question: str, choice: Any) -> str | None:

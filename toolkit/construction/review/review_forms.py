@@ -109,8 +109,7 @@ class Sheet(NamedTuple):
 
 def digest(value: Any) -> str:
     """SHA-256 of a value as JSON."""
-    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def find_form(name: str, folder: Path | None = None) -> Form:
@@ -138,7 +137,12 @@ def read_form(path: Path) -> Form:
     if not isinstance(rows, list) or not rows:
         raise ToolkitError(f"{path} asks no questions", HINT)
     questions = tuple(to_spec(Question, each, f"{path}, question {number}") for number, each in enumerate(rows, 1))
-    if problems := list(_problems_of_form(form.fields, questions)):
+    problems = [] if form.fields else ["nothing of an item is shown: fields is a list of {name, label}"]
+    problems += _twice("field", [field["name"] for field in form.fields])
+    problems += _twice("question", [question.id for question in questions])
+    for question in questions:
+        problems += (f"question {question.id!r}: {problem}" for problem in _problems_of(question))
+    if problems:
         raise ToolkitError(f"{path}: no form", HINT, problems=problems)
     return Form(path.stem, form.title, form.introduction, form.fields, questions, form.source)
 
@@ -152,15 +156,6 @@ class _FormFile:
     fields: tuple[ShownField, ...]
     questions: tuple[str, ...]
     source: str = ""
-
-
-def _problems_of_form(fields: Sequence[ShownField], questions: Sequence[Question]) -> Iterator[str]:
-    if not fields:
-        yield "nothing of an item is shown: fields is a list of {name, label}"
-    yield from _twice("field", [field["name"] for field in fields])
-    yield from _twice("question", [question.id for question in questions])
-    for question in questions:
-        yield from (f"question {question.id!r}: {problem}" for problem in _problems_of(question))
 
 
 def _twice(what: str, names: Sequence[str]) -> Iterator[str]:
@@ -190,9 +185,8 @@ def check_items(form: Form, items: Sequence[Any], place: str) -> None:
     """
     problems = [f"{item.id}: {problem}" for item in items for problem in _misfits(form, item.fields)]
     if problems:
-        hint = (
-            f"the form {form.name} needs {', '.join(_needed(form))}; `fields` of the step says which field of an item is meant"
-        )
+        needed = ", ".join(_needed(form))
+        hint = f"the form {form.name} needs {needed}; `fields` of the step says which field of an item is meant"
         raise ToolkitError(f"{place}: {len(problems)} fields are not as the form needs them", hint, problems=problems)
 
 
@@ -202,12 +196,9 @@ def sheet_of(form: Form, step: str, item: Any) -> Sheet:
     offered = {each.id: item.fields[each.options] for each in form.questions if each.options}
     options = {name: [(option["id"], option["text"]) for option in each] for name, each in offered.items()}
     key = digest([form.sha256, step, item.id, texts, options])[:20]
-    choices = {
-        each.id: tuple((choice["id"], choice["id"], choice["text"]) for choice in each.choices)
-        if each.choices
-        else _opaque(key, options.get(each.id, ()))
-        for each in form.questions
-    }
+    choices = {each.id: tuple((one["id"], one["id"], one["text"]) for one in each.choices) for each in form.questions}
+    for name, offers in options.items():  # names that tell nothing, in their order: neither says which is the right one
+        choices[name] = tuple(sorted((digest([key, option])[:12], option, text) for option, text in offers))
     right = {each.id: str(item.fields[each.right]) for each in form.questions if each.right}
     return Sheet(key, item.id, texts, choices, right)
 
@@ -220,29 +211,25 @@ def as_text(value: Any) -> str:
 
 
 def _needed(form: Form) -> list[str]:
-    return list(
-        dict.fromkeys([*(field["name"] for field in form.fields), *(each for q in form.questions for each in q.hidden)])
-    )
+    hidden = (name for question in form.questions for name in question.hidden)
+    return list(dict.fromkeys([*(field["name"] for field in form.fields), *hidden]))
 
 
 def _misfits(form: Form, fields: Mapping[str, Any]) -> Iterator[str]:
     lacking = [name for name in _needed(form) if name not in fields]
     yield from (f"no field {name!r}" for name in lacking)
     for question in form.questions:
-        if not set(question.hidden) & set(lacking):
-            yield from _misfits_of(question, fields)
-
-
-def _misfits_of(question: Question, fields: Mapping[str, Any]) -> Iterator[str]:
-    names = [choice["id"] for choice in question.choices]
-    if question.options:
-        options = fields[question.options]
-        if not _are_options(options):
-            yield f"{question.options} is no list of 2 to {LARGEST} options {{id, text}} with ids of their own"
-            return
-        names = [option["id"] for option in options]
-    if question.right and fields[question.right] not in names:
-        yield f"{question.right} is {fields[question.right]!r}, and none of {question.options or 'the choices'}"
+        if set(question.hidden) & set(lacking):
+            continue
+        names = [choice["id"] for choice in question.choices]
+        if question.options:
+            options = fields[question.options]
+            if not _are_options(options):
+                yield f"{question.options} is no list of 2 to {LARGEST} options {{id, text}} with ids of their own"
+                continue
+            names = [option["id"] for option in options]
+        if question.right and fields[question.right] not in names:
+            yield f"{question.right} is {fields[question.right]!r}, and none of {question.options or 'the choices'}"
 
 
 def _are_options(value: Any) -> bool:
@@ -250,8 +237,3 @@ def _are_options(value: Any) -> bool:
         return False
     are_texts = all(isinstance(each.get(key), str) for each in value for key in ("id", "text"))
     return are_texts and len({each["id"] for each in value}) == len(value)
-
-
-def _opaque(key: str, options: Sequence[tuple[str, str]]) -> tuple[tuple[str, str, str], ...]:
-    """Options under names that tell nothing, in the order of these: neither name nor place says which is the right one."""
-    return tuple(sorted((digest([key, name])[:12], name, text) for name, text in options))

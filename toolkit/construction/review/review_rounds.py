@@ -122,8 +122,13 @@ def export_review(
     Raises ToolkitError where there is nothing to review, and for what `review_of` refuses.
     """
     check_counts(first=first)
-    _check_reviewers(reviewers)
-    _check_up_to_date(build, step)
+    if wrong := [name for name in reviewers if name != name.strip() or review_answers.wrong_name(name)]:
+        raise ToolkitError(f"{wrong[0]!r} is no name of a reviewer", "1 to 100 characters, no blanks around them")
+    if len(set(reviewers)) < len(reviewers):
+        raise ToolkitError("a reviewer is named twice", "name each once")
+    if changed := [state for state in build.states()[: build.config.step_number(step)] if not state.is_done]:
+        what = f"the step {changed[0].step.name} is not up to date ({changed[0].state})"
+        raise ToolkitError(f"{what}: reviewers would see outdated items", f"`tandem build run {build.path} {step}` comes first")
     review = review_of(build, step, form)
     # by key, which is a digest: the order of items tells nothing either
     sheets = sorted((review.unsettled if to_settle else review.unanswered)[:first])
@@ -154,21 +159,6 @@ def import_review(build: BuildFolder, files: Sequence[str | Path]) -> review_ans
     return review_answers.import_files(build.path, files, sheets_of)
 
 
-def _check_reviewers(reviewers: Sequence[str]) -> None:
-    if wrong := [name for name in reviewers if name != name.strip() or review_answers.wrong_name(name)]:
-        raise ToolkitError(f"{wrong[0]!r} is no name of a reviewer", "1 to 100 characters, no blanks around them")
-    if len(set(reviewers)) < len(reviewers):
-        raise ToolkitError("a reviewer is named twice", "name each once")
-
-
-def _check_up_to_date(build: BuildFolder, step: str) -> None:
-    """ToolkitError where an earlier step is not up to date: people would look at items that will be others."""
-    earlier = build.states()[: build.config.step_number(step)]
-    if changed := [state for state in earlier if not state.is_done]:
-        what = f"the step {changed[0].step.name} is not up to date ({changed[0].state})"
-        raise ToolkitError(f"{what}: reviewers would see outdated items", f"`tandem build run {build.path} {step}` comes first")
-
-
 def _form_of(build: BuildFolder, step: str, form: str) -> str:
     """The name or file of the one form that a step's items are looked at with: `form`, or what it was exported with. A form
     that goes by several names is one."""
@@ -194,18 +184,11 @@ def render(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) -
 
     style = _file(Path(pages.__file__).parent / "page.css") + _file(FOLDER / "review_page.css")
     script = _file(FOLDER / "review_page.js")
-    page = pages.template(FOLDER, "review_page.html").render(
-        title=form.title,
-        introduction=form.introduction,
-        form=form.name,
-        export=export.digest,
-        version=__version__,
-        style=Markup(style),
-        style_sha256=_source(style),
-        script=Markup(script),
-        script_sha256=_source(script),
-        data=Markup(pages.script_json(_data(form, sheets, export))),
-    )
+    about = {"title": form.title, "introduction": form.introduction, "form": form.name, "export": export.digest}
+    about |= {"version": __version__, "data": Markup(pages.script_json(_data(form, sheets, export)))}
+    sources = {"style": Markup(style), "style_sha256": _source(style)}
+    sources |= {"script": Markup(script), "script_sha256": _source(script)}
+    page = pages.template(FOLDER, "review_page.html").render(**about, **sources)
     if len(page.encode()) > pages.LIMIT:
         message = f"the page would have {len(page.encode()) / 1e6:.1f} MB with its {len(sheets):,} items"
         raise ToolkitError(message, "--first N exports a part of them")
@@ -213,24 +196,17 @@ def render(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) -
 
 
 def _data(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) -> dict[str, Any]:
-    return {
-        "export": export.digest,
-        "form": form.name,
-        "seed": export.seed,
-        "reviewers": export.reviewers,
-        "fields": [field["label"] for field in form.fields],
-        "questions": [
-            {"id": each.id, "text": each.text, "choices": list(each.choices) or None, "written": each.written}
-            for each in form.questions
-        ],
-        "items": [_item(form, sheet) for sheet in sheets],
-    }
-
-
-def _item(form: Form, sheet: Sheet) -> dict[str, Any]:
     options = [question.id for question in form.questions if question.options]
-    choices = {name: [{"id": key, "text": text} for key, _, text in sheet.choices[name]] for name in options}
-    return {"key": sheet.key, "texts": sheet.texts, "choices": choices}
+    items = []
+    for sheet in sheets:
+        choices = {name: [{"id": key, "text": text} for key, _, text in sheet.choices[name]] for name in options}
+        items.append({"key": sheet.key, "texts": sheet.texts, "choices": choices})
+    questions = [
+        {"id": each.id, "text": each.text, "choices": list(each.choices) or None, "written": each.written}
+        for each in form.questions
+    ]
+    about = {"export": export.digest, "form": form.name, "seed": export.seed, "reviewers": export.reviewers}
+    return {**about, "fields": [field["label"] for field in form.fields], "questions": questions, "items": items}
 
 
 def _file(path: Path) -> str:

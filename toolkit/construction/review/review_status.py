@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolkit.construction.review.review_forms import Question, Sheet
+from toolkit.construction.review.review_forms import Question
 from toolkit.construction.review.review_rounds import Review, review_of, reviewed_steps
-from toolkit.construction.review.review_step import Decision, accepts, majority
+from toolkit.construction.review.review_step import accepts, majority
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.retrieval.judge import rater_agreement
@@ -120,48 +120,44 @@ def disagreements_table(review: Review) -> Table:
         written = (each for each in review.answers[item] if each.comment.strip())
         comments = "; ".join(f"{each.reviewer}: {' '.join(each.comment.split())}" for each in written)
         for name in (*decision.tied, *decision.disputed):
-            votes, decided = _votes(decision.votes[name]), decision.choices.get(name, "")
-            rows.append([item, name, votes, _state(decision, name), decided, comments])
+            most_first = sorted(decision.votes[name].items(), key=lambda vote: (-vote[1], vote[0]))
+            votes = ", ".join(f"{choice} {count}" for choice, count in most_first)
+            state = "settled" if decision.settled else "majority"
+            state = "to settle" if name in decision.tied else state
+            rows.append([item, name, votes, state, decision.choices.get(name, ""), comments])
     columns = (*labels("item", "question"), *map(Column, ("votes", "state", "decided")))
     columns += (Column("comments", prose=True, priority=1),)
     note = f"`build review export --to-settle` has what is not settled ({len(review.unsettled):,} items)"
     return Table(columns, rows, [note])
 
 
-def _votes(votes: Mapping[str, int]) -> str:
-    most_first = sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))
-    return ", ".join(f"{choice} {count}" for choice, count in most_first)
-
-
-def _state(decision: Decision, question: str) -> str:
-    if question in decision.tied:
-        return "to settle"
-    return "settled" if decision.settled else "majority"
-
-
 def agreement(review: Review) -> Iterator[Agreement]:
     """All numbers of all questions that are not answered in one's own words; answers that settle are left out."""
     for question in (each for each in review.form.questions if not each.written):
-        yield from _of_question(review, question)
-
-
-def _of_question(review: Review, question: Question) -> Iterator[Agreement]:
-    chosen = {item: _chosen(review, item, question) for item in review.sheets}
-    numbered = {item: _numbered(review.sheets[item], question, names) for item, names in chosen.items()}
-    ratings = list(numbered.values())
-    twice = len(rater_agreement.rated_twice(ratings))
-    sizes = [len(review.sheets[item].choices[question.id]) for item in numbered]
-    row = partial(Agreement, question.id)
-    yield row("majority share", twice, rater_agreement.majority_share(ratings))
-    yield from _cohens(question, ratings, twice)
-    yield row("Randolph's kappa", twice, rater_agreement.randolphs_kappa(ratings, sizes))
-    yield row("Krippendorff's alpha", twice, rater_agreement.krippendorffs_alpha(ratings))
-    decided = {item: choice for item, names in chosen.items() if (choice := majority(Counter(names.values())))}
-    if question.right:
-        yield row("top-1 accuracy", *_top1(review, question, chosen))
-    if question.accepted:
-        passed = sum(accepts(question, review.sheets[item], choice) for item, choice in decided.items())
-        yield row("accepted by the majority", len(decided), rater_agreement.share(passed, len(decided)))
+        given = {item: [answer for answer in review.answers[item] if not answer.settles] for item in review.sheets}
+        chosen = {item: {each.reviewer: each.choices[question.id] for each in answers} for item, answers in given.items()}
+        ratings: list[dict[str, int]] = []  # reviewer -> number of the choice, item by item
+        for item, names in chosen.items():
+            # Options that each item has of its own are numbered in the order of their keys, which means nothing: by chance two
+            # reviewers meet as if they drew numbers, whichever option is the right one.
+            numbers = {name: number for number, (_, name, _) in enumerate(review.sheets[item].choices[question.id])}
+            ratings.append({reviewer: numbers[name] for reviewer, name in names.items()})
+        twice = len(rater_agreement.rated_twice(ratings))
+        sizes = [len(review.sheets[item].choices[question.id]) for item in chosen]
+        row = partial(Agreement, question.id)
+        yield row("majority share", twice, rater_agreement.majority_share(ratings))
+        yield from _cohens(question, ratings, twice)
+        yield row("Randolph's kappa", twice, rater_agreement.randolphs_kappa(ratings, sizes))
+        yield row("Krippendorff's alpha", twice, rater_agreement.krippendorffs_alpha(ratings))
+        if question.right:  # how often reviewers choose the right one: the mean over items of their reviewers' share
+            right = {item: review.sheets[item].right[question.id] for item in chosen}
+            rated = {item: list(names.values()) for item, names in chosen.items() if names}
+            shares = [names.count(right[item]) / len(names) for item, names in rated.items()]
+            yield row("top-1 accuracy", len(shares), rater_agreement.mean_of_items(shares))
+        if question.accepted:
+            decided = {item: choice for item, names in chosen.items() if (choice := majority(Counter(names.values())))}
+            passed = sum(accepts(question, review.sheets[item], choice) for item, choice in decided.items())
+            yield row("accepted by the majority", len(decided), rater_agreement.share(passed, len(decided)))
 
 
 def _cohens(question: Question, ratings: Sequence[Mapping[str, int]], twice: int) -> Iterator[Agreement]:
@@ -176,21 +172,3 @@ def _cohens(question: Question, ratings: Sequence[Mapping[str, int]], twice: int
     estimate = defined[0] if len(defined) == 1 else Estimate(mean, unknown, unknown)
     yield Agreement(question.id, "Cohen's kappa, mean of pairs", twice, estimate)
     yield from pairs
-
-
-def _top1(review: Review, question: Question, chosen: Mapping[str, Mapping[str, str]]) -> tuple[int, Estimate]:
-    """How often reviewers choose the right one: the mean over items of the share of their reviewers who do."""
-    right = {item: review.sheets[item].right[question.id] for item in chosen}
-    shares = [sum(name == right[item] for name in names.values()) / len(names) for item, names in chosen.items() if names]
-    return len(shares), rater_agreement.mean_of_items(shares)
-
-
-def _chosen(review: Review, item: str, question: Question) -> dict[str, str]:
-    return {answer.reviewer: answer.choices[question.id] for answer in review.answers[item] if not answer.settles}
-
-
-def _numbered(sheet: Sheet, question: Question, chosen: Mapping[str, str]) -> dict[str, int]:
-    """Reviewer -> number of the choice. Options that each item has of its own are numbered in the order of their keys, which
-    means nothing: by chance two reviewers meet as if they drew numbers, whichever option is the right one."""
-    numbers = {name: number for number, (_, name, _) in enumerate(sheet.choices[question.id])}
-    return {reviewer: numbers[name] for reviewer, name in chosen.items()}

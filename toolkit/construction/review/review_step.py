@@ -6,18 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
+from toolkit.construction.review import review_forms
 from toolkit.construction.review.review_answers import Answer, answers_path, read_answers
-from toolkit.construction.review.review_forms import (
-    RIGHT,
-    Form,
-    Question,
-    Sheet,
-    check_items,
-    digest,
-    find_form,
-    form_path,
-    sheet_of,
-)
 from toolkit.construction.steps import Item, Step
 from toolkit.construction.tools import PERSON, Tools
 from toolkit.core.errors import ToolkitError
@@ -45,7 +35,7 @@ class Decision:
     waiting: bool = False
 
 
-def decide(form: Form, sheet: Sheet, answers: Sequence[Answer], reviewers: int) -> Decision:
+def decide(form: review_forms.Form, sheet: review_forms.Sheet, answers: Sequence[Answer], reviewers: int) -> Decision:
     """The decision on an item.
 
     answers    to this sheet; those that settle count alone, where there are any
@@ -70,13 +60,13 @@ def majority(votes: Mapping[str, int]) -> str:
     return choice if 2 * count > sum(votes.values()) else ""
 
 
-def accepts(question: Question, sheet: Sheet, choice: str) -> bool:
+def accepts(question: review_forms.Question, sheet: review_forms.Sheet, choice: str) -> bool:
     """Whether an item passes with this choice."""
-    accepted = {sheet.right[question.id] if name == RIGHT else name for name in question.accepted}
+    accepted = {sheet.right[question.id] if name == review_forms.RIGHT else name for name in question.accepted}
     return not question.accepted or choice in accepted
 
 
-def answers_of(sheets: Mapping[str, Sheet], answers: Iterable[Answer]) -> tuple[dict[str, list[Answer]], int]:
+def answers_of(sheets: Mapping[str, review_forms.Sheet], answers: Iterable[Answer]) -> tuple[dict[str, list[Answer]], int]:
     """Item -> its answers, and how many answers are to items that have changed since, or are gone."""
     found: dict[str, list[Answer]] = {item: [] for item in sheets}
     outdated = 0
@@ -88,7 +78,7 @@ def answers_of(sheets: Mapping[str, Sheet], answers: Iterable[Answer]) -> tuple[
     return found, outdated
 
 
-def _votes(question: Question, answers: Sequence[Answer]) -> dict[str, int]:
+def _votes(question: review_forms.Question, answers: Sequence[Answer]) -> dict[str, int]:
     return dict(Counter(answer.choices[question.id] for answer in answers))
 
 
@@ -134,29 +124,34 @@ class ReviewStep(Step):
 
     def files(self, folder: Path) -> Sequence[Path]:
         """The form and the answers."""
-        return form_path(self.form, folder), answers_path(folder, self.name)
+        return review_forms.form_path(self.form, folder), answers_path(folder, self.name)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """Each item: passed on, rejected, or waiting."""
-        form = find_form(self.form, tools.folder)
+        form = review_forms.find_form(self.form, tools.folder)
         prepared = list(self.prepared(items))
         sheets = self.sheets(form, prepared)
         answers, _ = answers_of(sheets, read_answers(tools.folder, self.name))
         for item in prepared:
             if item.rejected:
                 yield item
+            elif item.id not in sheets:
+                yield item.passed()
+            elif (decision := decide(form, sheets[item.id], answers[item.id], self.reviewers)).waiting:
+                yield replace(item.passed(), waiting=True)
             else:
-                yield self._decided(form, item, sheets[item.id], answers[item.id]) if item.id in sheets else item.passed()
+                judged = {"role": "judged", "by": PERSON, "prompt": form.name, "sha256": form.sha256}
+                yield item.passed(**{CHOSEN: dict(decision.choices)}).by(judged).reject(decision.rejected)
 
     def prepared(self, items: Sequence[Item]) -> Iterable[Item]:
         """The items with the fields that reviewers need beside their own; rejected, where one cannot be shown. For kinds."""
         return items
 
-    def sheets(self, form: Form, items: Sequence[Item]) -> dict[str, Sheet]:
+    def sheets(self, form: review_forms.Form, items: Sequence[Item]) -> dict[str, review_forms.Sheet]:
         """Item -> what reviewers see of it, for those that are reviewed. ToolkitError where one lacks what the form needs."""
         drawn = [self._in_words_of_form(item) for item in items if self.is_reviewed(item)]
-        check_items(form, drawn, f"step {self.name}")
-        return {item.id: sheet_of(form, self.name, item) for item in drawn}
+        review_forms.check_items(form, drawn, f"step {self.name}")
+        return {item.id: review_forms.sheet_of(form, self.name, item) for item in drawn}
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
         """Question -> what was decided -> how many items."""
@@ -166,14 +161,6 @@ class ReviewStep(Step):
                 counts.setdefault(question, Counter())[choice] += 1
         return counts
 
-    def _decided(self, form: Form, item: Item, sheet: Sheet, answers: Sequence[Answer]) -> Item:
-        decision = decide(form, sheet, answers, self.reviewers)
-        if decision.waiting:
-            return replace(item.passed(), waiting=True)
-        judged = {"role": "judged", "by": PERSON, "prompt": form.name, "sha256": form.sha256}
-        done = item.passed(**{CHOSEN: dict(decision.choices)}).by(judged)
-        return done.reject(decision.rejected) if decision.rejected else done
-
     def _in_words_of_form(self, item: Item) -> Item:
         """An item with the fields that the form calls otherwise under these names, too."""
         return item.having(**{name: item.fields[meant] for name, meant in self.fields.items() if meant in item.fields})
@@ -181,4 +168,4 @@ class ReviewStep(Step):
     def is_reviewed(self, item: Item) -> bool:
         """Whether people see it: drawn with the seed."""
         shown = CHOSEN in item.fields or not item.rejected  # what the step rejects before anybody sees it has no sheet
-        return shown and int(digest([self.seed, item.id]), 16) < self.share * 2**256
+        return shown and int(review_forms.digest([self.seed, item.id]), 16) < self.share * 2**256

@@ -1,6 +1,7 @@
 """From what a user names to the comparisons of each run with the first, and the queries that moved most."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -10,19 +11,9 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import guess_group
 from toolkit.core.runs import Run
-from toolkit.core.scores import Change
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.datasets import resolve_topics
-from toolkit.evaluation.comparison.comparison import (
-    USUAL,
-    Comparison,
-    Family,
-    Moved,
-    Testing,
-    compare,
-    corrected,
-    testing_notes,
-)
+from toolkit.evaluation.comparison.comparison import USUAL, Moved, Testing, compare, corrected, testing_notes
 from toolkit.evaluation.comparison.notes import run_notes
 from toolkit.evaluation.scores.evaluation import Evaluation, benchmark_of, prepare, to_depth
 from toolkit.evaluation.scores.judgments import Judgments, Part
@@ -76,7 +67,10 @@ def load(
         raise ToolkitError(f"{len(sources)} run, nothing to compare it with", "tandem diff A B")
     if rankings and (benchmark or qrels is not None):
         raise ToolkitError("--rankings compares without judgments", "leave --rankings out, or --benchmark and --qrels")
-    if benchmark or qrels is not None or (not rankings and _has_benchmark(sources)):
+    is_judged = bool(benchmark or qrels is not None)
+    with suppress(ToolkitError):
+        is_judged = is_judged or (not rankings and bool(benchmark_of(sources)))
+    if is_judged:
         how = {"modes": modes, "measures": measures, "apart": True}
         prepared = prepare(sources, benchmark, qrels, depth, ids, unjudged, **how)
         return Given(prepared.runs, _names(prepared.runs, sources), prepared)
@@ -84,13 +78,6 @@ def load(
         raise ToolkitError(f"--ids {ids} needs a benchmark", "name --benchmark")
     loaded = tuple(to_depth(run, depth) for run in load_each(sources))
     return Given(loaded, _names(loaded, sources), None)
-
-
-def _has_benchmark(runs: Sequence[Any]) -> bool:
-    try:
-        return bool(benchmark_of(runs))
-    except ToolkitError:
-        return False
 
 
 def diff(
@@ -114,22 +101,17 @@ def diff(
         given.measures(measures)  # refuses what is no measure, also where nothing is to be computed
     others = zip(given.runs[1:], given.names[1:], strict=True)
     pairs = [_pair(given, other, name, measures, top, by, missing, testing) for other, name in others]
-    return _corrected(pairs, given, testing)
-
-
-def _corrected(pairs: Sequence[Pair], given: Given, testing: Testing) -> list[Pair]:
-    """The pairs with `holm` over all of them, and with how they are read first among their notes."""
-    compared = [pair for pair in pairs if pair.comparison]
-    if not compared:
-        return list(pairs)
-    of_pairs, family = corrected([pair.comparison.changes for pair in compared], given.evaluation.judgments, testing.primary)
-    made = [_marked(*each, family, testing) for each in zip(compared, of_pairs, strict=True)]
-    return [made.pop(0) if pair.comparison else pair for pair in pairs]
-
-
-def _marked(pair: Pair, changes: Sequence[Change], family: Family, testing: Testing) -> Pair:
-    notes = (*testing_notes(changes, family, testing, pair.a), *pair.notes)
-    return replace(pair, comparison=replace(pair.comparison, changes=tuple(changes)), notes=notes, family=family.note)
+    places = [place for place, pair in enumerate(pairs) if pair.comparison]
+    if not places:
+        return pairs
+    changes = [pairs[place].comparison.changes for place in places]
+    of_pairs, family = corrected(changes, given.evaluation.judgments, testing.primary)
+    for place, changed in zip(places, of_pairs, strict=True):
+        pair = pairs[place]
+        notes = (*testing_notes(changed, family, testing, pair.a), *pair.notes)
+        comparison = replace(pair.comparison, changes=tuple(changed))
+        pairs[place] = replace(pair, comparison=comparison, notes=notes, family=family.note)
+    return pairs
 
 
 def _names(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[str, ...]:
@@ -160,9 +142,15 @@ def _pair(
     comparison = compare(a, b, judgments, chosen, testing)
     named = [replace(run, tag=tag) for run, tag in zip((a, b), names, strict=True)]
     warnings = run_notes(named, judgments, chosen.every(judgments), missing)
-    moved = tuple(_moved(comparison, a, b, judgments, top, by))
+    compared = [change.measure for change in comparison.changes]
+    measure = str(tandem.parse(by)) if by else next(iter(compared), "")
+    if by and measure not in compared:
+        raise ToolkitError(f"{measure} was not compared", "name it with -m too")
+    moved = (row for row in comparison.moved if row.measure == measure)
+    rows = sorted(moved, key=lambda row: (-abs(row.b - row.a), row.group, row.query_id, row.mode))[:top]
+    tables = (moved_table(rows, a, b, judgments),) if rows else ()
     notes = (*judgments.notes, *warnings, *notes, *comparison.notes)
-    return Pair(*names, False, alike, comparison, moved, notes, modes=judgments.known_modes)
+    return Pair(*names, False, alike, comparison, tables, notes, modes=judgments.known_modes)
 
 
 def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
@@ -175,17 +163,6 @@ def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
     if len(set(depths)) > 1:
         shown = ", ".join(f"{name} {depth}" for name, depth in zip(names, depths, strict=True))
         yield f"lists differ in depth ({shown}): overlap is over the longer one; --depth {min(depths)} truncates all"
-
-
-def _moved(comparison: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[Table]:
-    """The `top` queries whose value of a measure differs most, as a table; by the first measure where none is named."""
-    measures = [change.measure for change in comparison.changes]
-    measure = str(tandem.parse(by)) if by else next(iter(measures), "")
-    if by and measure not in measures:
-        raise ToolkitError(f"{measure} was not compared", "name it with -m too")
-    moved = [row for row in comparison.moved if row.measure == measure]
-    rows = sorted(moved, key=lambda row: (-abs(row.b - row.a), row.group, row.query_id, row.mode))[:top]
-    return [moved_table(rows, a, b, judgments)] if rows else []
 
 
 def page(
@@ -228,12 +205,9 @@ def page(
     )
     compared = diff(given, measures=measures, missing=missing) if pairs is None else pairs
     notes = (*given.evaluation.judgments.notes, *notes)
-    return render(compared, browsed, title=_title(given.names), notes=notes, frame=frame)
-
-
-def _title(names: Sequence[str]) -> str:
-    first, *others = names
-    return f"{first} \u2192 {others[0]}" if len(others) == 1 else f"{len(others)} runs compared with {first}"
+    first, *others = given.names
+    title = f"{first} \u2192 {others[0]}" if len(others) == 1 else f"{len(others)} runs compared with {first}"
+    return render(compared, browsed, title=title, notes=notes, frame=frame)
 
 
 class Place(NamedTuple):
@@ -257,7 +231,8 @@ def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
     rows = []
     for query_id in query_ids:
         first, second = ranks_a.get(query_id, {}), ranks_b.get(query_id, {})
-        labels = _highest_labels(part, query_id)
+        rising = sorted(part.qrels.select([query_id]), key=lambda row: row.relevance)
+        labels = {row.doc_id: row.relevance for row in rising}  # the highest where there are several perspectives
         for doc_id in sorted({*first, *second}):
             place = Place(query_id, doc_id, labels.get(doc_id), first.get(doc_id), second.get(doc_id))
             inside = [rank is not None and rank <= TOP for rank in (place.a, place.b)]
@@ -284,12 +259,6 @@ def _ranks(run: Run, query_ids: Sequence[str]) -> dict[str, dict[str, int]]:
     }
 
 
-def _highest_labels(part: Part, query_id: str) -> dict[str, int]:
-    """document -> its label, the highest where there are several perspectives."""
-    rows = sorted(part.qrels.select([query_id]), key=lambda row: row.relevance)
-    return {row.doc_id: row.relevance for row in rows}
-
-
 def _by_weight(place: Place) -> tuple:
     """Relevant documents first, then judged ones, then those nearest to the top."""
     best = min(rank for rank in (place.a, place.b) if rank is not None)
@@ -312,6 +281,5 @@ def moved_table(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> 
             cells.append((where, place.doc_id, label, *("-" if rank is None else rank for rank in (place.a, place.b))))
     heads = (Column("query", label=True), Column("measure, documents", label=True))
     columns = (*heads, *map(Column, ("label", "first", "second")))
-    return Table(
-        columns, cells, title="queries that moved most: their values, and the ranks of documents", below=frozenset(below)
-    )
+    title = "queries that moved most: their values, and the ranks of documents"
+    return Table(columns, cells, title=title, below=frozenset(below))

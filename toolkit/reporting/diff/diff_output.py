@@ -72,19 +72,12 @@ def _changes(changes: Sequence[Change], notes: Sequence[str], title: str, relati
         share = is_share(change.measure)
         signed = partial(Number, share=share, signed=True)
         names = {"group": change.group, "measure": change.measure, "mode": change.mode.replace(PAIRED, "")}
-        rows.append(
-            [
-                *(names[name] for name in labels),
-                Number(change.a, share),
-                Number(change.b, share),
-                signed(change.difference, mark=change.mark),
-                *([Number(100 * change.relative, signed=True, decimals=1)] if relative else []),
-                *map(signed, (change.low, change.high)),
-                Number(change.p, p=True),
-                Number(change.effect, signed=True, decimals=2),
-                f"{change.up}/{change.down}/{change.same}",
-            ]
-        )
+        row = [*(names[name] for name in labels), Number(change.a, share), Number(change.b, share)]
+        row.append(signed(change.difference, mark=change.mark))
+        row += [Number(100 * change.relative, signed=True, decimals=1)] if relative else []
+        row += (*map(signed, (change.low, change.high)), Number(change.p, p=True))
+        row.append(Number(change.effect, signed=True, decimals=2))
+        rows.append([*row, f"{change.up}/{change.down}/{change.same}"])
     return Table(columns, rows, notes, f"{title}\n\n")
 
 
@@ -140,17 +133,13 @@ class Differences(ShownResult):
 
 def to_json(pairs: Sequence[Pair]) -> str:
     """`{"schema": 1, "pairs": [...]}`: each with its runs, whether they are identical, rows, rankings and notes."""
-    made = [
-        {
-            "first": pair.a,
-            "second": pair.b,
-            "identical": pair.identical,
-            "rows": [tabular.without_nan(asdict(change)) for change in pair.comparison.changes] if pair.comparison else [],
-            "rankings": [tabular.without_nan(row) for row in summaries(pair)],
-            "notes": list(pair.notes),
-        }
-        for pair in pairs
-    ]
+    made = []
+    for pair in pairs:
+        changes = pair.comparison.changes if pair.comparison else ()
+        row = {"first": pair.a, "second": pair.b, "identical": pair.identical}
+        row |= {"rows": [tabular.without_nan(asdict(change)) for change in changes]}
+        row |= {"rankings": [tabular.without_nan(each) for each in summaries(pair)], "notes": list(pair.notes)}
+        made.append(row)
     return json.dumps({"schema": tabular.SCHEMA, "pairs": made}, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -27,24 +27,12 @@ Place = tuple[str, str]  # measure and mode
 def render(
     pairs: Sequence[Pair], browsed: pages.Browsed, *, title: str, notes: Sequence[str] = (), frame: pages.Frame | None = None
 ) -> str:
-    """The page as HTML.
+    """The page as HTML: means, differences with intervals and p, queries up and down, and how alike the rankings are, for each
+    pair, and of several pairs all differences from the first run beside each other; below it the browser of queries.
 
     pairs  of each other run with the first
     notes  beside those of the pairs
     """
-    return pages.render(
-        browsed,
-        title=title,
-        frame=frame,
-        above=summary(pairs, browsed, notes),
-        style=(FOLDER / "diff_page.css").read_text(encoding="utf-8"),
-        script=(FOLDER / "diff_page.js").read_text(encoding="utf-8"),
-    )
-
-
-def summary(pairs: Sequence[Pair], browsed: pages.Browsed, notes: Sequence[str] = ()) -> Markup:
-    """Means, differences with intervals and p, queries up and down, and how alike the rankings are: for each pair, and of
-    several pairs all differences from the first run beside each other."""
     opening = browsed.columns[browsed.opening]
     changed = [pair for pair in pairs if pair.comparison]
     html = pages.template(FOLDER, "diff_page.html").render(
@@ -53,7 +41,14 @@ def summary(pairs: Sequence[Pair], browsed: pages.Browsed, notes: Sequence[str] 
         family=next((pair.family for pair in pairs if pair.family), ""),
         notes=list(dict.fromkeys([*notes, *(note for pair in pairs for note in pair.notes)])),
     )
-    return Markup(html)
+    return pages.render(
+        browsed,
+        title=title,
+        frame=frame,
+        above=Markup(html),
+        style=(FOLDER / "diff_page.css").read_text(encoding="utf-8"),
+        script=(FOLDER / "diff_page.js").read_text(encoding="utf-8"),
+    )
 
 
 def _pair(pair: Pair, opening: Place) -> dict[str, Any]:
@@ -65,8 +60,15 @@ def _pair(pair: Pair, opening: Place) -> dict[str, Any]:
     rankings = rankings_table(pair)
     names = dict.fromkeys([overall[0].group, *(change.group for change in changes)])
     groups = [[change for change in changes if change.group == name] for name in names]
+    change = next((each for each in overall if each.number == opening), overall[0])
+    share = is_share(change.measure)
+    difference, low, high = (text(Number(each, share, signed=True)) for each in (change.difference, change.low, change.high))
+    interval = f" (95 % interval {low} to {high})" if change.low == change.low else ""
+    p = f"p {text(Number(change.p, p=True))}" if change.p == change.p else f"not tested: {change.untested}"
+    ends = " \u2192 ".join(text(Number(each, share)) for each in (change.a, change.b))
+    counts = f"{change.core_queries:,} core queries {change.up:,} up, {change.down:,} down, {change.same:,} equal."
     return made | {
-        "headline": _headline(next((each for each in overall if each.number == opening), overall[0])),
+        "headline": f"{_name(change)} {ends}: {difference}{interval}; {p}. Of {counts}",
         "groups": [group[0].group for group in groups],
         "rows": [row for group in groups for row in _rows(group)],
         "rankings": [[text(cell) for cell in row] for row in rankings.rows],
@@ -83,17 +85,6 @@ def _overall(changes: Sequence[Change]) -> list[Change]:
     """Those over all groups; of the last group where none are."""
     group = next((change.group for change in changes if change.group in OVERALL), changes[-1].group)
     return [change for change in changes if change.group == group]
-
-
-def _headline(change: Change) -> str:
-    value = lambda number: text(Number(number, is_share(change.measure)))  # noqa: E731
-    signed = lambda number: text(Number(number, is_share(change.measure), signed=True))  # noqa: E731
-    interval = f" (95 % interval {signed(change.low)} to {signed(change.high)})" if change.low == change.low else ""
-    p = f"p {text(Number(change.p, p=True))}" if change.p == change.p else f"not tested: {change.untested}"
-    return (
-        f"{_name(change)} {value(change.a)} \u2192 {value(change.b)}: {signed(change.difference)}{interval}; {p}. Of "
-        f"{change.core_queries:,} core queries {change.up:,} up, {change.down:,} down, {change.same:,} equal."
-    )
 
 
 def _reaches(changes: Sequence[Change]) -> dict[str, float]:
@@ -114,32 +105,17 @@ def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
         spec = registry.measure(change.measure)
         # without an interval its ends are where the difference is
         ends = (change.difference if math.isnan(end) else end for end in (change.low, change.difference, change.high))
-        low, middle, high = (_x(end / reach) for end in ends)
-        rows.append(
-            {
-                "group": change.group,
-                "name": _name(change),
-                "about": spec.text or spec.title,
-                "lower": spec.direction == "lower",
-                "first": text(Number(change.a, share)),
-                "second": text(Number(change.b, share)),
-                "change": text(Number(change.difference, share, signed=True)),
-                "marked": bool(change.mark),
-                "side": "up" if change.low > 0 else "down" if change.high < 0 else "same",
-                "between": " to ".join(text(Number(end, share, signed=True)) for end in (change.low, change.high))
-                if change.low == change.low
-                else change.untested,
-                "p": text(Number(change.p, p=True)),
-                "d": text(Number(change.effect, signed=True, decimals=2)),
-                "moved": (change.up, change.down, change.same),
-                "drawing": {"low": low, "middle": middle, "high": high, "zero": WIDTH / 2, "width": WIDTH},
-            }
-        )
+        low, middle, high = (round(WIDTH / 2 + end / reach * (WIDTH / 2 - 4), 1) for end in ends)
+        signed = [text(Number(each, share, signed=True)) for each in (change.difference, change.low, change.high)]
+        between = " to ".join(signed[1:]) if change.low == change.low else change.untested
+        side = "up" if change.low > 0 else "down" if change.high < 0 else "same"
+        row = {"group": change.group, "name": _name(change), "about": spec.text or spec.title}
+        row |= {"first": text(Number(change.a, share)), "second": text(Number(change.b, share)), "change": signed[0]}
+        row |= {"lower": spec.direction == "lower", "marked": bool(change.mark), "side": side, "between": between}
+        row |= {"p": text(Number(change.p, p=True)), "d": text(Number(change.effect, signed=True, decimals=2))}
+        drawing = {"low": low, "middle": middle, "high": high, "zero": WIDTH / 2, "width": WIDTH}
+        rows.append({**row, "moved": (change.up, change.down, change.same), "drawing": drawing})
     return rows
-
-
-def _x(share: float) -> float:
-    return round(WIDTH / 2 + share * (WIDTH / 2 - 4), 1)
 
 
 def _together(pairs: Sequence[Pair]) -> dict[str, Any]:

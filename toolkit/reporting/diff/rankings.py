@@ -71,20 +71,17 @@ class Places:
 
 def taus_of_ranks(shared: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[float]:
     """Kendall's tau of each pair of parallel columns of ranks, of which the second rises; NaN for fewer than two ranks."""
-    orders = [_dense(first) for first, _ in shared]
+    orders = []
+    for ranks, _ in shared:  # as a permutation of 0..n-1 in the same order of size
+        present = np.zeros(int(ranks.max(initial=-1)) + 1, np.int32)
+        present[ranks] = 1
+        orders.append((np.cumsum(present, dtype=np.int32) - 1)[ranks])
     taus = []
     for order, wrong in zip(orders, discordant(orders), strict=True):
         pairs = len(order) * (len(order) - 1) // 2
         # as tau-b is computed, to the last digit
         taus.append((pairs - 2 * wrong) / math.sqrt(pairs) / math.sqrt(pairs) if pairs else math.nan)
     return [max(-1.0, min(1.0, tau)) if tau == tau else tau for tau in taus]
-
-
-def _dense(ranks: np.ndarray) -> np.ndarray:
-    """Different numbers from 0 on, as a permutation of 0..n-1 in the same order of size."""
-    present = np.zeros(int(ranks.max(initial=-1)) + 1, np.int32)
-    present[ranks] = 1
-    return (np.cumsum(present, dtype=np.int32) - 1)[ranks]
 
 
 def discordant(orders: Sequence[np.ndarray]) -> list[int]:

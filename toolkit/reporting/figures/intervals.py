@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -64,9 +64,8 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         intervals = base.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q")
         # an interval without width is two ticks at one place
         ends = [base.mark_tick(thickness=2, size=9).encode(x=alt.X(f"{end}:Q", scale=scale)) for end in ("low", "high")]
-        dots = base.mark_point(filled=True, size=60).encode(
-            x="value:Q", **run_looks(model, "shape"), tooltip=["run:N", *(f"{name}:Q" for name in ("value", "low", "high"))]
-        )
+        tips = ["run:N", "value:Q", "low:Q", "high:Q"]
+        dots = base.mark_point(filled=True, size=60).encode(x="value:Q", **run_looks(model, "shape"), tooltip=tips)
         panels.append(alt.layer(zero_line(), intervals, *ends, dots, width=190, height=alt.Step(row_height(model))))
     return alt.concat(*panels, columns=ACROSS, align="each", usermeta=NAMES_ONCE)
 
@@ -84,22 +83,17 @@ def reworded(model: ReportModel) -> ReportModel | None:
     return None
 
 
-def paraphrased_runs(model: ReportModel) -> Iterator[tuple[RunFacts, RunFacts]]:
-    """Each run with that of the paraphrases which has its name, or else is the only one of the same system."""
-    others = reworded(model)
+def drawn_paraphrases(model: ReportModel) -> Drawn:
+    """The mean of each run over the instructions that have paraphrases, and that of their worst paraphrases, with intervals."""
+    rows, others = [], reworded(model)
     for facts in model.runs if others else ():
+        # its run of the paraphrases has its name, or else is the only one of the same system
         named = [other for other in others.runs if other.name == facts.name]
         alike = [other for other in others.runs if other.called == facts.called]
         alone = [other for other in model.runs if other.called == facts.called] == [facts]
-        if named or (alone and len(alike) == 1):
-            yield facts, (named or alike)[0]
-
-
-def drawn_paraphrases(model: ReportModel) -> Drawn:
-    """The mean of each run over the instructions that have paraphrases, and that of their worst paraphrases, with intervals."""
-    rows = []
-    for facts, other in paraphrased_runs(model):
-        own, worst = _by_query(facts, ORIGINAL), _by_query(other, WORST)
+        if not named and not (alone and len(alike) == 1):
+            continue
+        own, worst = _by_query(facts, ORIGINAL), _by_query((named or alike)[0], WORST)
         shared = [query_id for query_id in worst if query_id in own]
         for kind, answers in zip(KINDS, (own, worst), strict=True):
             if shared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from toolkit import registry
@@ -22,7 +22,7 @@ FADED = 0.12
 MOST = 12  # runs whose lines or points fit into one panel
 # the page's script sets it to the runs that are chosen in any figure, legend or table; empty: all
 FOCUS = "focus"
-SIGNALS = "signals"
+SIGNALS = "signals"  # of a chart's metadata, as they are at first: altair's parameters need a name for every view
 CHOSEN = f"length({FOCUS}) == 0 || indexof({FOCUS}, datum.run) >= 0"
 LEADS = "_leads"  # of rows of the runs that are drawn where all would be too many; copied numbers leave fields of `_` out
 # what the page's script does to fit a chart into a narrower window: see `toolkit.reporting.figures.drawing`
@@ -55,29 +55,17 @@ def themed(chart: alt.TopLevelMixin, description: str = "") -> dict[str, Any]:
     return spec | {"background": "transparent", "description": description, "config": configuration()}
 
 
-def signals(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of a chart with these signals, as they are at first: altair's parameters need a name for every view."""
-    return {SIGNALS: dict(values)}
-
-
 def configuration() -> dict[str, Any]:
     """Vega-Lite's configuration of every figure."""
     words = {"labelColor": INK, "titleColor": INK, "labelFontSize": TEXT, "titleFontSize": TEXT}
+    start = {"fontWeight": "normal", "anchor": "start", "offset": 6, "limit": 400}
     lines = {"domainColor": "#888", "tickColor": "#888", "gridColor": "#8883"}
     return {
         "font": "Helvetica, Arial, sans-serif",
         "view": {"stroke": None},
         "axis": {**words, **lines, "labelLimit": 260, "titleFontWeight": "normal", "titleLimit": 400, "labelFlush": False},
         "header": {**words, "labelFontWeight": "bold", "title": None},
-        "title": {
-            "color": INK,
-            "subtitleColor": INK,
-            "fontSize": TEXT,
-            "fontWeight": "normal",
-            "anchor": "start",
-            "offset": 6,
-            "limit": 400,
-        },
+        "title": {"color": INK, "subtitleColor": INK, "fontSize": TEXT, **start},
         "legend": {**words, "labelLimit": 260, "orient": "bottom", "columns": 4, "title": None, "titleFontWeight": "normal"},
         "text": {"color": INK, "fontSize": TEXT},
         "rule": {"color": INK},
@@ -122,12 +110,6 @@ def lead(rows: Iterable[dict[str, Any]], model: ReportModel) -> list[dict[str, A
     return [{**row, "run": shown[row["run"]], **({LEADS: 1} if marked and row["run"] in first else {})} for row in rows]
 
 
-def run_legend(model: ReportModel) -> Any:
-    """The legend of runs, in which a click chooses one; the leading ones where all would be too many."""
-    shown = run_labels(model)
-    return alt.Legend(values=[shown[name] for name in drawn_runs(model)], symbolLimit=0, symbolStrokeWidth=0)
-
-
 def with_legend_clicks(first: alt.Chart) -> alt.Chart:
     """The first layer whose legend is shown: Vega takes clicks on a legend's entries where a selection is bound to it."""
     return first.add_params(alt.selection_point("legend", fields=["run"], bind="legend")).properties(name="legend_of")
@@ -140,7 +122,10 @@ def run_looks(model: ReportModel, *channels: str, legend: bool = False) -> dict[
     legend    whether the channel has one
     """
     looks = {"shape": (alt.Shape, SHAPES), "strokeDash": (alt.StrokeDash, DASHES)}
-    names, shown, made = run_names(model), run_legend(model) if legend else None, {}
+    called, shown, made = run_labels(model), None, {}
+    if legend:  # in which a click chooses a run; the leading ones where all would be too many
+        shown = alt.Legend(values=[called[name] for name in drawn_runs(model)], symbolLimit=0, symbolStrokeWidth=0)
+    names = list(called.values())
     for channel in channels:
         kind, values = looks.get(channel, (alt.Color, COLOURS))
         scale = alt.Scale(domain=names, range=[values[number % len(values)] for number in range(len(names))])

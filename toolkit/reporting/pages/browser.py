@@ -98,10 +98,8 @@ class Browsed:
             rows = np.array(values, float).reshape(-1, len(self.runs))  # none where every question lacks a mode
             apart = rows[:, 1:] - rows[:, :1]
             apart = apart[:, ~np.isnan(apart).all(axis=0)]
-            both = (
-                [np.abs(np.nanmean(apart, axis=0)).max(), np.nanmean(np.abs(apart), axis=0).max()] if apart.size else [0.0, 0.0]
-            )
-            means.append(both)
+            both = [np.abs(np.nanmean(apart, axis=0)), np.nanmean(np.abs(apart), axis=0)] if apart.size else []
+            means.append([each.max() for each in both] or [0.0, 0.0])
             spans.setdefault(column[0], []).extend(rows[~np.isnan(rows)].tolist())
         ranges = {measure: max(its, default=0.0) - min(its, default=0.0) or 1.0 for measure, its in spans.items()}
         aims = {measure: registry.measure(measure).direction != "none" for measure in ranges}
@@ -147,10 +145,9 @@ def browse(
         values = [_values(run, part, chosen) for run in runs]
         columns |= dict.fromkeys(key for row in values for key in row)
         of_part = list(_questions(part, runs, heads, values, known, codes))
-        for code in (
-            code for question in of_part for mode in question.modes for ranking in mode["lists"] for code, _ in ranking
-        ):
-            place.setdefault(code, part.group)
+        for ranking in (ranking for question in of_part for mode in question.modes for ranking in mode["lists"]):
+            for code, _ in ranking:
+                place.setdefault(code, part.group)
         questions += of_part
     docs = list(codes)
     texts = _texts(docs, place, find)
@@ -167,8 +164,7 @@ def languages_of(judgments: Judgments, topics: TopicSet) -> dict[str, str]:
     """Group, as the judgments name it -> the language that the registry states for its documents."""
     if topics.benchmark is None:
         return {}
-    spec = topics.benchmark.spec
-    stated = {group["name"]: group["language"] for group in spec.groups if group.get("language")}
+    stated = {group["name"]: group["language"] for group in topics.benchmark.spec.groups if group.get("language")}
     return {name: stated[own] for name, own in _groups(judgments, topics).items() if own in stated}
 
 
@@ -227,14 +223,12 @@ def _values_of(
     base: str, part: Part, keys: Iterable[tuple[str, str]], values: Sequence[Values]
 ) -> dict[tuple[str, str], list[float | None]]:
     core = (part.cores or {}).get(base, base)
-    rows = {key: [_number(row.get(key, {}), base, core) for row in values] for key in keys}
-    return {key: row for key, row in rows.items() if any(value is not None for value in row)}
-
-
-def _number(values: Mapping[str, float], base: str, core: str) -> float | None:
-    """A query's own value, or that of its core query."""
-    value = values.get(base, values.get(core))
-    return None if value is None or math.isnan(value) else round(value, DECIMALS)
+    found: dict[tuple[str, str], list[float | None]] = {}
+    for key in keys:  # a query's own value, or that of its core query
+        row = [each.get(key, {}).get(base, each.get(key, {}).get(core, math.nan)) for each in values]
+        if not all(map(math.isnan, row)):
+            found[key] = [None if math.isnan(value) else round(value, DECIMALS) for value in row]
+    return found
 
 
 def _head(run: Run) -> Ranked:
@@ -285,16 +279,12 @@ def _judged(
     others = ([join_mode(base, other) for other in modes.of(role)] for role in (BASE, INSTRUCTED))
     pair = [next((labels[key] for key in variants if key in labels), {}) for variants in others]
     for row in rows:
-        kind = _kind(row.doc_id, row.label, pair if mode else [])
+        kind = "relevant" if row.label > 0 else OTHER
+        if mode and all(pair) and pair[0].get(row.doc_id, 0) > 0:
+            kind = "gold" if pair[1].get(row.doc_id, 0) > 0 else "negative"
         if kind == OTHER and row.doc_id not in listed:
             continue
         yield codes.setdefault(row.doc_id, len(codes)), row.label, kind, row.ranks
-
-
-def _kind(doc_id: str, label: int, pair: Sequence[Mapping[str, int]]) -> str:
-    if pair and all(pair) and pair[0].get(doc_id, 0) > 0:
-        return "gold" if pair[1].get(doc_id, 0) > 0 else "negative"
-    return "relevant" if label > 0 else OTHER
 
 
 def _texts(docs: Sequence[str], place: Mapping[int, str], find: Find | None) -> list[str]:

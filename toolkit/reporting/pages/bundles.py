@@ -36,11 +36,8 @@ class Bundle(NamedTuple):
         it is never that of another version.
         """
         texts = {"js": self.licensed, "css": self.style}
-        return {f"{self.name}.{_digest(text)}.{suffix}": text for suffix, text in texts.items() if text}
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+        digests = {text: hashlib.sha256(text.encode()).hexdigest()[:12] for text in texts.values()}
+        return {f"{self.name}.{digests[text]}.{suffix}": text for suffix, text in texts.items() if text}
 
 
 @functools.cache

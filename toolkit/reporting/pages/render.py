@@ -181,45 +181,9 @@ class Fitting:
     def _data(self, shown: Shown) -> dict[str, Any]:
         """What the table of queries shows beside the queries."""
         browsed = self.browsed
-        return {
-            "runs": [shortened(run, NAME) for run in browsed.runs],
-            "columns": [_column(*column) for column in browsed.columns],
-            "opening": self.opening,
-            "about": self._about(shown),
-            "roles": dict(browsed.modes),
-            "languages": dict(browsed.languages),
-            "kinds": self.kinds,
-            "top": shown.top,
-            "characters": shown.characters,
-            "notes": [*self._left_out(shown), *(shortened(note, NOTE) for note in self.notes)],
-        }
-
-    def _questions_json(self, words: int, queries: int) -> str:
-        place = {column: number for number, column in enumerate(self.browsed.columns)}
-        return script_json(
-            [
-                {
-                    "id": question.id,
-                    "group": question.group,
-                    "text": shortened(question.text, words),
-                    "modes": [(mode["mode"], shortened(mode["text"], words)) for mode in question.modes],
-                    "values": {place[column]: values for column, values in question.values.items()},
-                }
-                for question in self.browsed.questions[:queries]
-            ]
-        )
-
-    def _about(self, shown: Shown) -> str:
-        """What the page opens on, and how much of rankings it has."""
-        opened = ""
+        opened = "" if len(browsed.runs) < 2 else "No measure differs. "
         if self.moves:
-            opened = f"Opens on what moved most: {_column(*self.browsed.columns[self.opening])['name']}. "
-        elif len(self.browsed.runs) > 1:
-            opened = "No measure differs. "
-        return f"{opened}Lists have their top {shown.top}; relevant documents have their true ranks."
-
-    def _left_out(self, shown: Shown) -> list[str]:
-        """What is not in the page, as a note."""
+            opened = f"Opens on what moved most: {_column(*browsed.columns[self.opening])['name']}. "
         limits = {
             "characters": f"documents have their first {shown.characters} characters",
             "judged": f"of the relevant documents of a query that stand in no list, {shown.judged} are named",
@@ -228,13 +192,33 @@ class Fitting:
             "queries": f"of {self.whole.queries:,} queries the first {shown.queries:,} are here",
         }
         limited = [text for name, text in limits.items() if getattr(shown, name) < getattr(self.whole, name)]
-        return [f"So that the page stays small: {'; '.join(limited)}."] if limited else []
+        notes = [f"So that the page stays small: {'; '.join(limited)}."] if limited else []
+        return {
+            "runs": [shortened(run, NAME) for run in browsed.runs],
+            "columns": [_column(*column) for column in browsed.columns],
+            "opening": self.opening,
+            "about": f"{opened}Lists have their top {shown.top}; relevant documents have their true ranks.",
+            "roles": dict(browsed.modes),
+            "languages": dict(browsed.languages),
+            "kinds": self.kinds,
+            "top": shown.top,
+            "characters": shown.characters,
+            "notes": [*notes, *(shortened(note, NOTE) for note in self.notes)],
+        }
+
+    def _questions_json(self, words: int, queries: int) -> str:
+        place = {column: number for number, column in enumerate(self.browsed.columns)}
+        questions = []
+        for each in self.browsed.questions[:queries]:
+            row = {"id": each.id, "group": each.group, "text": shortened(each.text, words)}
+            row |= {"modes": [(mode["mode"], shortened(mode["text"], words)) for mode in each.modes]}
+            questions.append(row | {"values": {place[column]: values for column, values in each.values.items()}})
+        return script_json(questions)
 
     def _packed_rankings(self, judged: int, top: int, queries: int) -> tuple[str, list[int]]:
         """Rankings, a third of their size, and the documents that they have, numbered as they come."""
         codes: dict[int, int] = {}
-        questions = self.browsed.questions[:queries]
-        modes = [[_mode(mode, judged, top, codes) for mode in question.modes] for question in questions]
+        modes = [[_mode(mode, judged, top, codes) for mode in question.modes] for question in self.browsed.questions[:queries]]
         return gzipped({"modes": modes, "docs": [self.browsed.docs[code] for code in codes]}), list(codes)
 
     def _packed_texts(self, characters: int, *limits: int) -> str:
@@ -280,7 +264,6 @@ def _encodable(text: str) -> str:
 def script_json(data: Any) -> str:
     """JSON that may stand in a script element: nothing in it can end the element or begin a comment."""
     text = _encodable(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
-    escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-    for sign, escape in escapes.items():
+    for sign, escape in {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}.items():
         text = text.replace(sign, escape)
     return text

@@ -182,8 +182,7 @@ def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
     for row in rows:
         if not is_reference(row.run):
             tag = row.run
-        name = row.run.removesuffix(f" of {tag}")
-        by_run.setdefault(tag, {}).setdefault(name, []).append(row)
+        by_run.setdefault(tag, {}).setdefault(row.run.removesuffix(f" of {tag}"), []).append(row)
     return by_run
 
 
@@ -216,29 +215,14 @@ def _facts(
     # a run that is called by its file's path has a name without it
     called = system_name(name if run.tag in run.source.split(", ") else run.tag, first)
     system = find_system(called)
-    own_rows = rows[run.tag]
-    return RunFacts(
-        name=name,
-        run=run,
-        system=system,
-        called=called,
-        heading=heading_of(first, called),
-        cost=cost_of(records, system),
-        records=records,
-        sources=tuple(files),
-        scores=tuple(row for row in own_rows if not row.query_id),
-        judged=tuple(judged),
-        findings=findings,
-        references={order: tuple(aggregate) for order, aggregate in rows.items() if order != run.tag},
-        values=_values(row for row in own_rows if row.query_id),
-    )
-
-
-def _values(rows: Iterable[Score]) -> dict[Key, QueryValues]:
     by_key: dict[Key, list[Score]] = defaultdict(list)
-    for row in rows:
+    for row in (row for row in rows[run.tag] if row.query_id):
         by_key[Key(row.group, row.measure, row.mode)].append(row)
-    return {
-        key: QueryValues(tuple(row.query_id for row in rows), np.array([row.value for row in rows]))
-        for key, rows in by_key.items()
-    }
+    values = {}
+    for key, own in by_key.items():
+        values[key] = QueryValues(tuple(row.query_id for row in own), np.array([row.value for row in own]))
+    scores = tuple(row for row in rows[run.tag] if not row.query_id)
+    references = {order: tuple(aggregate) for order, aggregate in rows.items() if order != run.tag}
+    about = {"name": name, "run": run, "system": system, "called": called, "heading": heading_of(first, called)}
+    about |= {"cost": cost_of(records, system), "records": records, "sources": tuple(files), "findings": findings}
+    return RunFacts(**about, scores=scores, judged=tuple(judged), references=references, values=values)

@@ -11,8 +11,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.scores import Change
 from toolkit.core.system.progress import progress
 from toolkit.evaluation.comparison.comparison import changes_of, corrected
-from toolkit.evaluation.scores.judgments import Part
-from toolkit.evaluation.scores.paired_values import PairedValues, paired
+from toolkit.evaluation.scores.paired_values import paired
 from toolkit.evaluation.scores.scoring import MeasureSet, is_ranked
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, best_of, known_values, leader
 from toolkit.reporting.tables.text_table import BEST, DAGGER, OF_KIND, WORSE
@@ -63,34 +62,22 @@ def differences(model: ReportModel) -> Differences:
 
 def compared(model: ReportModel, a: RunFacts, b: RunFacts) -> list[Change]:
     """What changed from one run to another, in all that is a mean over queries."""
-    pairs = [(part, _paired(model, part, a, b)) for part in model.judgments.parts]
+    pairs = []
+    for part in model.judgments.parts:
+        keys = [Key(part.group, *column) for column in model.columns(part.group)]
+        own, other = ({(key.measure, key.mode): facts.values[key] for key in keys if key in facts.values} for facts in (a, b))
+        pairs.append((part, paired(own, other, part)))
     if not any(columns for _, columns in pairs):
         return []
-    per_group = any(part.measures for part in model.judgments.parts)
-    return changes_of(pairs, MeasureSet((), per_group))
-
-
-def _paired(model: ReportModel, part: Part, *runs: RunFacts) -> dict[tuple[str, str], PairedValues]:
-    keys = [Key(part.group, *column) for column in model.columns(part.group)]
-    own, other = ({(key.measure, key.mode): facts.values[key] for key in keys if key in facts.values} for facts in runs)
-    return paired(own, other, part)
+    return changes_of(pairs, MeasureSet((), any(part.measures for part in model.judgments.parts)))
 
 
 def _turned(change: Change) -> Change:
     """The change from the second to the first."""
     difference = change.a - change.b
-    return replace(
-        change,
-        a=change.b,
-        b=change.a,
-        difference=difference,
-        relative=difference / abs(change.b) if change.b else float("nan"),
-        low=-change.high,
-        high=-change.low,
-        effect=-change.effect,
-        up=change.down,
-        down=change.up,
-    )
+    relative = difference / abs(change.b) if change.b else float("nan")
+    turned = {"a": change.b, "b": change.a, "low": -change.high, "high": -change.low, "up": change.down, "down": change.up}
+    return replace(change, difference=difference, relative=relative, effect=-change.effect, **turned)
 
 
 def with_baseline(models: Sequence[ReportModel], given: str | None = None) -> list[ReportModel]:

@@ -14,7 +14,6 @@ from toolkit.core.scores import SIGNIFICANT, Change, in_mode, shown_measure
 from toolkit.evaluation.comparison.comparison import changes_of, overall_group
 from toolkit.evaluation.comparison.references import BLIND, RANDOM, blind
 from toolkit.evaluation.scores.core_queries import core_queries
-from toolkit.evaluation.scores.judgments import Part
 from toolkit.evaluation.scores.paired_values import paired
 from toolkit.evaluation.scores.scoring import INTERVAL, MeasureSet, own_queries
 from toolkit.metrics.evaluation import PAIRED
@@ -112,7 +111,9 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
     if len(model.runs) == 1:
         (run,) = first
         return f"{run} {_verdict(rows[run])} ({name} {value})." if rows else f"{run} has {name} {value}."
-    alone = len(first) == 1 and _is_first(model, first[0])
+    found = ranked(model).get(Key(model.overall, *leading(model)))
+    ahead = [each.name for each in found.systems if each.last == 1] if found else []  # told apart from every other, and better
+    alone = len(first) == 1 and first[0] in ahead
     best = f"{_names(first)} {'has' if len(first) == 1 else 'have'} the highest {name} ({value})"
     unclear = "" if alone or len(first) > 1 else ", though the tests do not tell it apart from every other"
     if not rows:
@@ -129,7 +130,8 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
     if beating == list(first) and len(beating) == 1:
         return f"{best}{unclear} and is the only one of {len(rows)} systems that is shown to follow its instructions."
     every = "both" if len(rows) == 2 else f"all {len(rows)}"
-    how_many = every if len(beating) == len(rows) else f"{_count(len(beating))} of {len(rows)}"
+    count = COUNTS[len(beating)] if len(beating) < len(COUNTS) else f"{len(beating):,}"
+    how_many = every if len(beating) == len(rows) else f"{count} of {len(rows)}"
     own = "is shown to follow its" if len(beating) == 1 else "are shown to follow their"
     return f"{best}{unclear}; {how_many} systems {own} instructions."
 
@@ -235,8 +237,7 @@ def _from_base(model: ReportModel, facts: RunFacts, measure: str, base: str, ins
             pairs.append((part, paired({key: values[0]}, {key: values[1]}, part)))
     if not any(columns for _, columns in pairs):
         return None
-    changes = changes_of(pairs, MeasureSet((measure,)))
-    return next((change for change in changes if change.group == model.overall), None)
+    return next((change for change in changes_of(pairs, MeasureSet((measure,))) if change.group == model.overall), None)
 
 
 def _told_apart(model: ReportModel, name: str) -> Statement | None:
@@ -258,23 +259,19 @@ def _told_apart(model: ReportModel, name: str) -> Statement | None:
     return Statement("Not told apart", f"By {name}, {len(alike)} of {len(pairs)} pairs: {named}{more}.")
 
 
-def _is_first(model: ReportModel, name: str) -> bool:
-    """Whether a run is told apart from every other, and better."""
-    found = ranked(model).get(Key(model.overall, *leading(model)))
-    return bool(found) and any(each.name == name and each.last == 1 for each in found.systems)
-
-
 def _distrust(model: ReportModel) -> Iterator[str]:
     """What makes the numbers weaker than they look."""
     if text := warning(model):
         yield text
-    cores = {part.group: len(_cores(part)) for part in model.judgments.parts}
+    cores = {}
+    for part in model.judgments.parts:
+        base_ids = dict.fromkeys(part.qrels.modes.split(query_id)[0] for query_id in part.qrels.query_ids)
+        cores[part.group] = len(core_queries(tuple(base_ids), part)[0])
     few = [number for number in cores.values() if number < FEW]
     if few:
         spread = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
-        where = (
-            f" in {'each group' if len(few) == len(cores) else f'{len(few)} of {len(cores)} groups'}" if len(cores) > 1 else ""
-        )
+        groups = "each group" if len(few) == len(cores) else f"{len(few)} of {len(cores)} groups"
+        where = f" in {groups}" if len(cores) > 1 else ""
         total = f", {sum(cores.values())} in all" if len(cores) > 1 else ""
         yield f"Few core queries ({spread}{where}{total}): only large effects show."
     if missing := _missing_gold(model):
@@ -287,11 +284,6 @@ def _distrust(model: ReportModel) -> Iterator[str]:
     depths = [int(facts.run.lengths.max(initial=0)) for facts in model.runs]
     if min(depths) != max(depths):
         yield f"The runs differ in depth ({min(depths)} to {max(depths)}), on which the rank of a missing document depends."
-
-
-def _cores(part: Part) -> tuple[str, ...]:
-    split = part.qrels.modes.split
-    return core_queries(tuple(dict.fromkeys(split(query_id)[0] for query_id in part.qrels.query_ids)), part)[0]
 
 
 def _missing_gold(model: ReportModel) -> str:
@@ -312,10 +304,6 @@ def _names(names: Sequence[str]) -> str:
     """`a, b and c`; of many the first three, and how many more; empty of none."""
     shown = [*names[:NAMED], f"{len(names) - NAMED} more"] if len(names) > NAMED + 1 else list(names)
     return "".join(shown) if len(shown) < 2 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def _count(number: int) -> str:
-    return COUNTS[number] if number < len(COUNTS) else f"{number:,}"
 
 
 def number(value: float) -> str:

@@ -87,16 +87,14 @@ def report(
 
     Raises ToolkitError where nothing published can be set beside the runs: of a mini, never.
     """
-    sections = [section(model, missing=missing, published=published, claims=claims) for model in benchmarks]
+    sections = []
+    for made in (section(model, missing=missing, published=published, claims=claims) for model in benchmarks):
+        one = {name: styled(getattr(made, name), style) for name in ("main", "measures")}
+        several = {name: getattr(made, name) for name in ("groups", "more", "references")}
+        of_several = {name: tuple(styled(table, style) for table in tables) for name, tables in several.items()}
+        sections.append(replace(made, **one, **of_several))
     of_all = styled(overview(benchmarks), style) if len(benchmarks) > 1 else None
-    return Report(tuple(_styled(each, style) for each in sections), of_all)
-
-
-def _styled(section: Section, style: TableStyle) -> Section:
-    """With every table of it in this style."""
-    one = {name: styled(getattr(section, name), style) for name in ("main", "measures")}
-    several = ((name, getattr(section, name)) for name in ("groups", "more", "references"))
-    return replace(section, **one, **{name: tuple(styled(table, style) for table in tables) for name, tables in several})
+    return Report(tuple(sections), of_all)
 
 
 def to_text(made: Report, format: str, *, tables: Sequence[str] = (), transpose: bool = False, width: str | None = None) -> str:
@@ -108,20 +106,16 @@ def to_text(made: Report, format: str, *, tables: Sequence[str] = (), transpose:
 
     Raises ToolkitError for tables that are not known, or that this report has none of.
     """
-    chosen = _chosen(made.tables, tables)
+    check_kinds(tables)
+    present = [kind for kind in KINDS if any(table.kind == kind for table in made.tables)]
+    for kind in tables:
+        if kind not in present:
+            raise ToolkitError(f"this report has no table {kind!r}", f"it has {', '.join(present)}")
+    chosen = [table for kind in tables for table in made.tables if table.kind == kind] if tables else made.tables
     if format == "csv":
         return to_csv(chosen)
     chosen = [transposed(table) if transpose else table for table in chosen]
     return to_latex(chosen, width) if format == "latex" else to_markdown(chosen)
-
-
-def _chosen(tables: Sequence[Table], kinds: Sequence[str]) -> list[Table]:
-    check_kinds(kinds)
-    present = [kind for kind in KINDS if any(table.kind == kind for table in tables)]
-    for kind in kinds:
-        if kind not in present:
-            raise ToolkitError(f"this report has no table {kind!r}", f"it has {', '.join(present)}")
-    return [table for kind in kinds for table in tables if table.kind == kind] if kinds else list(tables)
 
 
 def to_html(
@@ -176,19 +170,18 @@ SAID = {BEST: "**Bold**", OF_KIND: "*Italic*", **SIGNS}
 
 def to_markdown(tables: Sequence[Table]) -> str:
     """A heading, a table and its caption each; kinds of systems are rows of their own."""
-    return "\n".join(_markdown(table) for table in tables)
-
-
-def _markdown(table: Table) -> str:
-    rows = []
-    for block in table.blocks:
-        if block.heading:
-            rows.append([f"*{markdown(block.label)}*", *[""] * (len(table.heads) - 1)])
-        rows += [[_markdown_cell(cell) for cell in row] for row in block.rows]
-    notes = [f"{SAID[mark]}: {markdown(meaning)}." for mark, meaning in table.used_marks.items()]
-    notes.append(markdown(table.legend))
-    heads, right = [markdown(head.label + head.arrow) for head in table.heads], [head.number for head in table.heads]
-    return f"## {markdown(table.title)}\n\n{markdown_table(heads, right, rows)}\n{' '.join(notes)}\n"
+    texts = []
+    for table in tables:
+        rows = []
+        for block in table.blocks:
+            if block.heading:
+                rows.append([f"*{markdown(block.label)}*", *[""] * (len(table.heads) - 1)])
+            rows += [[_markdown_cell(cell) for cell in row] for row in block.rows]
+        notes = [f"{SAID[mark]}: {markdown(meaning)}." for mark, meaning in table.used_marks.items()]
+        notes.append(markdown(table.legend))
+        heads, right = [markdown(head.label + head.arrow) for head in table.heads], [head.number for head in table.heads]
+        texts.append(f"## {markdown(table.title)}\n\n{markdown_table(heads, right, rows)}\n{' '.join(notes)}\n")
+    return "\n".join(texts)
 
 
 def _markdown_cell(cell: Cell) -> str:

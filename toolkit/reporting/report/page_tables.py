@@ -39,38 +39,29 @@ class About(NamedTuple):
 def abouts(model: ReportModel, prefix: str) -> dict[tuple[str, str], About]:
     """(measure, mode) -> what it is, for every column of the benchmark's tables."""
     columns = [*model.columns(), *dict.fromkeys((measure, CHANGE) for measure, _ in model.columns())]
-    return {
-        (measure, mode): About(f"{prefix}-about-{number}", _title(measure, mode, model), _text(measure, mode, model))
-        for number, (measure, mode) in enumerate(columns)
-    }
+    names = {PAIRED: "", CHANGE: " \u2212 ".join(reversed(model.judgments.modes.of(BASE, INSTRUCTED)))}
+    found = {}
+    for number, (measure, mode) in enumerate(columns):
+        title = " ".join(filter(None, (shown_measure(measure), names.get(mode, mode))))
+        spec = registry.measure(measure)
+        if spec.text:
+            text = f"{spec.title}. {spec.text}"
+        else:  # the first paragraph of what ir_measures says of its own
+            text = " ".join((inspect.getdoc(type(metrics.parse(measure))) or "").split("\n\n")[0].split())
+        direction = DIRECTIONS.get("" if mode == CHANGE else spec.direction, "")
+        role = model.judgments.modes.get(mode, "")
+        where = f"Here {mode}: {ROLES[role]}." if role in ROLES else ""
+        if mode == CHANGE:
+            where = "Here the instructed mode minus the base mode: what instructions cost in relevance, or bring."
+        source = f"From {spec.source}." if spec.source else ""
+        words = " ".join(filter(None, (text, direction, where, source)))
+        found[measure, mode] = About(f"{prefix}-about-{number}", title, words)
+    return found
 
 
 def modes_line(model: ReportModel) -> str:
     """What the modes are, in a line; empty where there are none."""
-    modes = model.judgments.modes
-    return "; ".join(f"{mode}: {ROLES[role]}" for mode, role in modes.items() if role in ROLES)
-
-
-def _title(measure: str, mode: str, model: ReportModel) -> str:
-    names = {PAIRED: "", CHANGE: " \u2212 ".join(reversed(model.judgments.modes.of(BASE, INSTRUCTED)))}
-    return " ".join(filter(None, (shown_measure(measure), names.get(mode, mode))))
-
-
-def _text(measure: str, mode: str, model: ReportModel) -> str:
-    spec = registry.measure(measure)
-    text = f"{spec.title}. {spec.text}" if spec.text else _of_ir_measures(measure)
-    direction = DIRECTIONS.get("" if mode == CHANGE else spec.direction, "")
-    role = model.judgments.modes.get(mode, "")
-    where = f"Here {mode}: {ROLES[role]}." if role in ROLES else ""
-    if mode == CHANGE:
-        where = "Here the instructed mode minus the base mode: what instructions cost in relevance, or bring."
-    source = f"From {spec.source}." if spec.source else ""
-    return " ".join(filter(None, (text, direction, where, source)))
-
-
-def _of_ir_measures(measure: str) -> str:
-    """The first paragraph of what ir_measures says of its own."""
-    return " ".join((inspect.getdoc(type(metrics.parse(measure))) or "").split("\n\n")[0].split())
+    return "; ".join(f"{mode}: {ROLES[role]}" for mode, role in model.judgments.modes.items() if role in ROLES)
 
 
 def page_table(
@@ -83,25 +74,20 @@ def page_table(
     """
     flat = _flat(table)
     looks = _looks(model) if model else {}
-    domains = [_domain([row[place] for row in flat.rows]) for place in range(len(flat.heads))]
+    domains = []  # from 0 to the furthest of what a column shows
+    for cells in zip(*flat.rows, strict=True):
+        numbers = (number for cell in cells for number in (cell.value, cell.blind, *(cell.band or ())))
+        values = [0.0, *(number for number in numbers if number is not None)]
+        domains.append((min(values), max(values)))
     heads = [_head(head, f"{id}-{place}", about or {}) for place, head in enumerate(flat.heads)]
-    return {
-        "id": id,
-        "title": table.title,
-        "legend": "" if table.group else table.caption,
-        "kind": table.kind,
-        "heads": heads,
-        "abouts": [head["about"] for head in heads if head["about"] and head["about"].id.startswith(id)],
-        "baseline": model.baseline if model else "",
-        "rows": [
-            {
-                **looks.get(row[0].text, {"run": "", "colour": ""}),
-                "cells": [_cell(flat, model, row, place, domains[place]) for place in range(len(row))],
-            }
-            for row in flat.rows
-        ],
-        "latex": pages.gzipped(to_latex([table])),
-    }
+    own = [head["about"] for head in heads if head["about"] and head["about"].id.startswith(id)]
+    rows = []
+    for row in flat.rows:
+        made = [_cell(flat, model, row, place, domains[place]) for place in range(len(row))]
+        rows.append({**looks.get(row[0].text, {"run": "", "colour": ""}), "cells": made})
+    shown = {"id": id, "title": table.title, "legend": "" if table.group else table.caption, "kind": table.kind}
+    shown |= {"heads": heads, "abouts": own, "baseline": model.baseline if model else "", "rows": rows}
+    return {**shown, "latex": pages.gzipped(to_latex([table]))}
 
 
 def _flat(table: Table) -> Table:
@@ -125,15 +111,10 @@ def _looks(model: ReportModel) -> dict[str, dict[str, str]]:
 
 def _head(head: Head, id: str, about: Mapping[tuple[str, str], About]) -> dict[str, Any]:
     own = about.get(head.column) if head.column else None
-    return {
-        "above": shown_measure(head.above) if head.name else "",
-        "name": head.short,
-        "label": head.label,
-        "number": head.number,
-        "arrow": ARROWS.get(head.better, ""),
-        "better": head.better,
-        "about": own or (About(id, head.label, head.note) if head.note else None),
-    }
+    own = own or (About(id, head.label, head.note) if head.note else None)
+    above = shown_measure(head.above) if head.name else ""
+    made = {"above": above, "name": head.short, "label": head.label, "number": head.number}
+    return {**made, "arrow": ARROWS.get(head.better, ""), "better": head.better, "about": own}
 
 
 def _cell(
@@ -141,28 +122,18 @@ def _cell(
 ) -> dict[str, Any]:
     cell, head = row[place], table.heads[place]
     of_scores = bool(table.group and model and head.column)
-    return {
-        "text": cell.text.replace("-", "\u2212") if cell.value is not None else cell.text,
-        "value": cell.value,
-        "mark": " ".join(mark for mark in cell.mark.split() if mark not in SIGNS),
-        "signs": _signs(model, row[0].text, Key(table.group, *head.column)) if of_scores else {},
-        "bar": _bar(cell, domain) if of_scores and cell.value is not None else "",
-        "title": "; ".join([*(table.marks[mark] for mark in cell.mark.split()[:1] if mark not in SIGNS), *_references(cell)]),
-    }
-
-
-def _signs(model: ReportModel, run: str, key: Key) -> dict[str, str]:
-    """Baseline -> the sign of the run's difference from it."""
-    if key.mode == CHANGE:
-        return {}
-    found = {name: against(model, name, run, key) for name in differences(model).baselines}
-    return {name: SIGNS[mark] for name, mark in found.items() if mark}
-
-
-def _domain(cells: Sequence[Cell]) -> tuple[float, float]:
-    """From 0 to the furthest of what a column shows."""
-    values = [value for cell in cells for value in (cell.value, cell.blind, *(cell.band or ())) if value is not None]
-    return min([0.0, *values]), max([0.0, *values])
+    signs: dict[str, str] = {}  # baseline -> the sign of the run's difference from it
+    if of_scores and head.column[1] != CHANGE:
+        key = Key(table.group, *head.column)
+        found = {name: against(model, name, row[0].text, key) for name in differences(model).baselines}
+        signs = {name: SIGNS[mark] for name, mark in found.items() if mark}
+    titles = [table.marks[mark] for mark in cell.mark.split()[:1] if mark not in SIGNS]
+    titles += [f"instructions ignored: {cell.blind:z.3f}"] if cell.blind is not None else []
+    titles += [f"random orders: {cell.band[0]:z.3f} to {cell.band[1]:z.3f}"] if cell.band else []
+    text = cell.text.replace("-", "\u2212") if cell.value is not None else cell.text
+    mark = " ".join(mark for mark in cell.mark.split() if mark not in SIGNS)
+    bar = _bar(cell, domain) if of_scores and cell.value is not None else ""
+    return {"text": text, "value": cell.value, "mark": mark, "signs": signs, "bar": bar, "title": "; ".join(titles)}
 
 
 def _bar(cell: Cell, domain: tuple[float, float]) -> str:
@@ -180,9 +151,3 @@ def _bar(cell: Cell, domain: tuple[float, float]) -> str:
     if cell.band is not None:
         places |= {"low": at(cell.band[0]), "high": at(cell.band[1])}
     return ";".join(f"--{name}:{place}" for name, place in places.items())
-
-
-def _references(cell: Cell) -> list[str]:
-    """The numbers of the marks in a bar."""
-    parts = [f"instructions ignored: {cell.blind:z.3f}"] if cell.blind is not None else []
-    return [*parts, f"random orders: {cell.band[0]:z.3f} to {cell.band[1]:z.3f}"] if cell.band else parts

@@ -62,19 +62,16 @@ def cost_of(record: Sequence[Mapping[str, Any]], spec: SystemSpec | None) -> Cos
     executables = [part(each, "implementation", "executable") for each in record]
     seconds = [_number(each.get("wall time")) for each in executables]
     memory = [_number(each.get("peak memory")) for each in executables]
-    tokens = sum(_tokens(each) for each in record)
+    tokens = 0
+    for steps in (part(each, "method").get("reranking") for each in record):
+        usages = [part(step, "usage") for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
+        tokens += sum(int(_number(each.get(name)) or 0) for each in usages for name in ("prompt_tokens", "completion_tokens"))
     return Cost(
         seconds=sum(seconds) if seconds and None not in seconds else None,
         tokens=tokens or None,
         memory=max(memory) if memory and None not in memory else None,
         parameters=parse_size(spec.size) if spec else None,
     )
-
-
-def _tokens(record: Mapping[str, Any]) -> int:
-    steps = part(record, "method").get("reranking")
-    usages = [part(step, "usage") for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
-    return sum(int(_number(usage.get(name)) or 0) for usage in usages for name in ("prompt_tokens", "completion_tokens"))
 
 
 def parse_size(size: str) -> float | None:

@@ -215,20 +215,17 @@ def file_names(paths: Sequence[Path]) -> list[str]:
     """A name for each, in order, all different: its own where that is safe; of several alike, with a part of their digest."""
     stems = [stem(str(path)) for path in paths]
     safe = safe_names(stems)
-    kept = [_inert(each if is_safe(each) else safe[each]) for each in stems]
+    kept = []
+    for each in stems:  # without endings that servers send as what a browser runs; some go by any part of a name
+        first, *parts = (each if is_safe(each) else safe[each]).split(".")
+        inert = (part not in SCRIPTS and TYPES.guess_type(f"_.{part}")[0] in INERT for part in parts)
+        kept.append(first + "".join(f"{'.' if is_one else '-'}{part}" for is_one, part in zip(inert, parts, strict=True)))
     suffixes = [path.name.removeprefix(each) or RUN for path, each in zip(paths, stems, strict=True)]
     times = Counter(zip(kept, suffixes, strict=True))
     return [
         f"{name}{suffix}" if times[name, suffix] == 1 else f"{name}-{file_sha256(path)[:12]}{suffix}"
         for name, suffix, path in zip(kept, suffixes, paths, strict=True)
     ]
-
-
-def _inert(name: str) -> str:
-    """A name without endings that servers send as what a browser runs; some go by any part of a name that has several."""
-    first, *parts = name.split(".")
-    inert = (part not in SCRIPTS and TYPES.guess_type(f"_.{part}")[0] in INERT for part in parts)
-    return first + "".join(f"{'.' if is_inert else '-'}{part}" for is_inert, part in zip(inert, parts, strict=True))
 
 
 def relative(target: str, page: str) -> str:
@@ -256,7 +253,14 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     """
     names = list(dict.fromkeys(names))
     for length in range(8, 72, 8):
-        safe = {name: _safe(name, length) for name in names}
+        safe = {}
+        for name in names:
+            plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+            left = UNSAFE.sub("-", plain).strip("-._+")[:LONGEST]
+            # a name that looks like one with a digest gets its own, so that it is never another's
+            is_own = left == name and is_safe(name) and not SUFFIXED.fullmatch(name)
+            digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+            safe[name] = name if is_own else f"{left or 'name'}-{digest}"
         if len(set(safe.values())) == len(safe):
             break
     return safe
@@ -265,13 +269,3 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
 def is_safe(name: str) -> bool:
     """Whether every file system and server takes a name as it is."""
     return bool(SAFE.fullmatch(name)) and not RESERVED.fullmatch(name)
-
-
-def _safe(name: str, length: int) -> str:
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    left = UNSAFE.sub("-", plain).strip("-._+")[:LONGEST]
-    # a name that looks like one with a digest gets its own, so that it is never another's
-    if left == name and is_safe(name) and not SUFFIXED.fullmatch(name):
-        return left
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:length]
-    return f"{left or 'name'}-{digest}"

@@ -113,16 +113,12 @@ def _command(
     words += ["--benchmark", *benchmarks] if benchmarks else []
     for name, value in options.items():
         if value and value != signature(report_site).parameters[name].default:
-            words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", *_words(name, value)]
+            words.append(f"--{OPTIONS.get(name, name).replace('_', '-')}")
+            if isinstance(value, Mapping):
+                words += [f"{key}={each}" for key, each in value.items()]
+            elif value is not True:
+                values = [value] if isinstance(value, str | int | Path) else list(value)
+                words += [Path(str(each)).name if name in PATHS else str(each) for each in values]
     for first, second in pairs:
         words += ["--pair", first, second]
     return shlex.join([*words, "--site", "."])
-
-
-def _words(name: str, value: Any) -> list[str]:
-    if value is True:
-        return []
-    if isinstance(value, Mapping):
-        return [f"{key}={each}" for key, each in value.items()]
-    values = [value] if isinstance(value, str | int | Path) else list(value)
-    return [Path(str(each)).name if name in PATHS else str(each) for each in values]

@@ -62,19 +62,13 @@ class SitePages:
         contents = self.contents
         columns = [(model, column) for model in contents.models for column in headline_columns(model)]
         shown = [self._marked(model, column) for model, column in columns]
-        rows = [
-            {
-                "system": called,
-                "name": name,
-                "kind": next(iter(runs.values())).facts.heading,
-                "cells": [
-                    column.get(runs[model.name].facts.name) if model.name in runs else None
-                    for (model, _), column in zip(columns, shown, strict=True)
-                ],
-                "pages": [relative(contents.benchmark_page(model), INDEX) for model, _ in columns],
-            }
-            for (called, name), runs in contents.rows.items()
-        ]
+        addresses = [relative(contents.benchmark_page(model), INDEX) for model, _ in columns]
+        rows = []
+        for (called, name), runs in contents.rows.items():
+            entries = [runs.get(model.name) for model, _ in columns]
+            cells = [column.get(entry.facts.name) if entry else None for entry, column in zip(entries, shown, strict=True)]
+            row = {"system": called, "name": name, "kind": next(iter(runs.values())).facts.heading}
+            rows.append({**row, "cells": cells, "pages": addresses})
         heads = [_head(*column) for _, column in columns]
         benchmarks = [self._benchmark(model, INDEX) for model in contents.models]
         title = f"{_count(len(contents.systems), 'system')} on {_count(len(contents.models), 'benchmark')}"
@@ -83,14 +77,18 @@ class SitePages:
     def _column(self, model: ReportModel, column: Column) -> Mapping[str, dict[str, Any]]:
         """Run -> its cell, with where value and interval lie on the column's scale, from 0 to 100."""
         if (model.name, column) not in self._cells:
-            values = {facts.name: value for facts in model.runs if (value := value_of(model, facts, column))}
-            self._cells[model.name, column] = {name: _cell(value, _scale(values.values())) for name, value in values.items()}
+            values = {}
+            for facts in (facts for facts in model.runs if facts.value(*column, model.overall) is not None):
+                bounds = interval(facts, model.judgments, keys(model, model.overall, column)) or (None, None)
+                values[facts.name] = Value(facts.value(*column, model.overall), *bounds)
+            ends = [end for value in values.values() for end in (value.value, value.low, value.high) if end is not None]
+            scale = min(ends, default=0.0), max(ends, default=0.0)
+            self._cells[model.name, column] = {name: _cell(value, scale) for name, value in values.items()}
         return self._cells[model.name, column]
 
     def _marked(self, model: ReportModel, column: Column) -> Mapping[str, dict[str, Any]]:
         """The same of the last versions, with what is best."""
-        runs = [entry.facts for entry in self.contents.latest if entry.model is model]
-        marked = marks(model, runs, column)
+        marked = marks(model, [entry.facts for entry in self.contents.latest if entry.model is model], column)
         return {name: {**cell, "mark": marked.get(name, "")} for name, cell in self._column(model, column).items()}
 
     def _benchmark(self, model: ReportModel, page: str) -> dict[str, Any]:
@@ -98,20 +96,12 @@ class SitePages:
         modes = model.judgments.modes
         queries = {modes.split(query_id)[0] for query_id in model.judgments.query_ids}
         cores = [set((part.cores or {}).values()) for part in model.judgments.parts]
-        return {
-            "name": model.name,
-            "page": self.contents.benchmark_page(model),
-            "mini": bool(spec and spec.mini),
-            "description": spec.description.partition("; no score")[0] if spec else "judged by files",
-            "groups": len(model.judgments.parts),
-            "queries": len(queries),
-            "cores": sum(map(len, cores)) if all(cores) else len(queries),
-            "modes": ", ".join(f"{name} ({modes[name]})" for name in modes),
-            "runs": len(model.runs),
-            "width": len(headline_columns(model)),
-            "licence": spec.source.get("licence", "") if spec else "",
-            "pairs": self._pairs(page, model),
-        }
+        about = {"name": model.name, "page": self.contents.benchmark_page(model), "mini": bool(spec and spec.mini)}
+        about |= {"description": spec.description.partition("; no score")[0] if spec else "judged by files"}
+        about |= {"licence": spec.source.get("licence", "") if spec else "", "pairs": self._pairs(page, model)}
+        about |= {"modes": ", ".join(f"{name} ({modes[name]})" for name in modes), "groups": len(model.judgments.parts)}
+        about |= {"queries": len(queries), "cores": sum(map(len, cores)) if all(cores) else len(queries)}
+        return about | {"runs": len(model.runs), "width": len(headline_columns(model))}
 
     def _pairs(self, page: str, model: ReportModel) -> list[tuple[str, str]]:
         found = [(path, a, b) for path, (each, a, b) in self.contents.pair_pages.items() if each is model]
@@ -121,24 +111,17 @@ class SitePages:
         """One system: what it is, its runs over benchmarks, what changed from version to version, records and commands."""
         page = self.contents.system_page(called)
         entries = self.contents.systems[called]
-        spec = entries[0].facts.system
-        tables = [
-            self._runs(page, model, [entry for entry in entries if entry.model is model]) for model in self.contents.models
-        ]
+        by_model = ((model, [entry for entry in entries if entry.model is model]) for model in self.contents.models)
+        tables = [self._runs(page, model, own) for model, own in by_model]
         versions = [each for key, each in self.contents.versions.items() if key[1] == called and len(each) > 1]
         history = [{"benchmark": each[0].model.name, "series": each[0].series, "steps": steps(each)} for each in versions]
-        records = [(entry, _dumped(entry)) for entry in entries]
-        return self._page(
-            page,
-            called,
-            "system.html",
-            kind=entries[0].facts.heading,
-            spec=spec,
-            tables=tables,
-            history=history,
-            records=records,
-            commands="\n".join(dict.fromkeys(line for entry in entries for line in commands(entry.facts))),
-        )
+        records: list[tuple[Entry, list[tuple[Download, str]]]] = []
+        for entry in entries:
+            dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in entry.facts.records]
+            records.append((entry, list(zip((each for each in entry.downloads if each.record), dumped, strict=True))))
+        lines = dict.fromkeys(line for entry in entries for line in commands(entry.facts))
+        about = {"kind": entries[0].facts.heading, "spec": entries[0].facts.system, "commands": "\n".join(lines)}
+        return self._page(page, called, "system.html", **about, tables=tables, history=history, records=records)
 
     def _runs(self, page: str, model: ReportModel, entries: Sequence[Entry]) -> dict[str, Any]:
         columns = leading_columns(model)
@@ -152,16 +135,11 @@ class SitePages:
 
     def files(self) -> str:
         """Every file of a run with its record and digest, and the commands that make all of it again."""
-        lines = [line for entry in self.contents.entries for line in commands(entry.facts)]
-        return self._page(
-            FILES,
-            "Runs and commands",
-            "runs.html",
-            entries=self.contents.entries,
-            commands="\n".join(dict.fromkeys(lines)),
-            unknown=[entry.facts.name for entry in self.contents.entries if not commands(entry.facts)],
-            command=self.command,
-        )
+        entries = self.contents.entries
+        lines = "\n".join(dict.fromkeys(line for entry in entries for line in commands(entry.facts)))
+        unknown = [entry.facts.name for entry in entries if not commands(entry.facts)]
+        made = {"commands": lines, "unknown": unknown, "command": self.command}
+        return self._page(FILES, "Runs and commands", "runs.html", entries=entries, **made)
 
     def minis(self) -> str:
         """What a mini is."""
@@ -173,9 +151,8 @@ class SitePages:
         helpers = {"number": _number, "p": _p, "size": _size, "MINIS": MINIS, "FILES": FILES, "MANIFEST": MANIFEST}
         body = pages.template(FOLDER, template).render(**own, **helpers, **what)
         style, script = ((FOLDER / f"site.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
-        return pages.page(
-            title, Markup(body), style=style, script=script, libraries=[pages.datatables()], frame=self.frame(page, title)
-        )
+        frame = self.frame(page, title)
+        return pages.page(title, Markup(body), style=style, script=script, libraries=[pages.datatables()], frame=frame)
 
 
 def _head(measure: str, mode: str) -> dict[str, str]:
@@ -184,24 +161,12 @@ def _head(measure: str, mode: str) -> dict[str, str]:
     return {"measure": shown_measure(measure), "mode": "" if mode == PAIRED else mode, "arrow": arrow, "note": spec.title}
 
 
-def _scale(values: Any) -> tuple[float, float]:
-    """From where to where a column's intervals reach."""
-    ends = [end for value in values for end in (value.value, value.low, value.high) if end is not None]
-    return min(ends), max(ends)
-
-
 def _cell(value: Value, scale: tuple[float, float]) -> dict[str, Any]:
     low, high = scale
     width = (high - low) or 1.0
     ends = {"value": value.value, "low": value.low, "high": value.high}
     places = {name: None if end is None else round(100 * (end - low) / width, 1) for name, end in ends.items()}
     return {"value": value, "mark": "", "places": places, "zero": round(-100 * low / width, 1) if low < 0 < high else None}
-
-
-def _dumped(entry: Entry) -> list[tuple[Download | None, str]]:
-    dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in entry.facts.records]
-    recorded = [each for each in entry.downloads if each.record]
-    return list(zip(recorded, dumped, strict=True))
 
 
 def _number(value: float | None, *, signed: bool = False) -> str:
@@ -239,15 +204,6 @@ def headline_columns(model: ReportModel) -> list[Column]:
     """Two: how well is searched, and the number that the benchmark is about; one where that is the same."""
     first, *others = argued(model) or [leading(model)]
     return [first, *(column for column in others if registry.measure(column[0]).name != registry.measure(first[0]).name)]
-
-
-def value_of(model: ReportModel, facts: RunFacts, column: Column) -> Value | None:
-    """A run's number over all groups; None where it has none."""
-    value = facts.value(*column, model.overall)
-    if value is None:
-        return None
-    bounds = interval(facts, model.judgments, keys(model, model.overall, column))
-    return Value(value, *(bounds or (None, None)))
 
 
 def marks(model: ReportModel, runs: Sequence[RunFacts], column: Column) -> dict[str, str]:

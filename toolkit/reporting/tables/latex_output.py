@@ -93,7 +93,8 @@ class Part:
             place += count
         blocks = []
         for block in table.blocks:
-            heading = [[_heading(block.label, self)]] if block.heading else []
+            words = _words(block.label, self.total, size)
+            heading = [[f"\\multicolumn{{{len(self.widths)}}}{{@{{}}l@{{}}}}{{\\textit{{{words}}}}}"]] if block.heading else []
             rows = ([_cell(*each, size) for each in zip(row, table.heads, self.widths, strict=True)] for row in block.rows)
             blocks.append([*heading, *rows])
         alignment = "".join("r" if head.number else "l" for head in table.heads)
@@ -142,9 +143,9 @@ def _fitted(table: Table, limit: float, *, whole: bool = False) -> Part | None:
 def _sized(table: Table, font: tuple[float, float, float], limit: float, breaks: bool) -> Part:
     size, _, gap = font
     columns = _columns(table)
-    widths = [size * max(_head_em(head, cells), _cells_em(cells)) for head, cells in zip(table.heads, columns, strict=True)]
-    ends = [0, *itertools.accumulate(count for _, count in table.spans)]
-    for (above, count), start in zip(table.spans, ends, strict=False):
+    texts = [(_head_lines(*each), each[1]) for each in zip(table.heads, columns, strict=True)]
+    widths = [size * max([_cells_em(cells), *map(em, lines)]) for lines, cells in texts]
+    for (above, count), start in zip(table.spans, [0, *itertools.accumulate(count for _, count in table.spans)], strict=False):
         together = sum(widths[start : start + count]) + 2 * gap * (count - 1)
         widths[start + count - 1] += max(size * em(above) - together, 0)
     if breaks:
@@ -152,7 +153,10 @@ def _sized(table: Table, font: tuple[float, float, float], limit: float, breaks:
             width if head.number else min(width, size * least([head.short, *(cell.text for cell in cells)]))
             for width, head, cells in zip(widths, table.heads, columns, strict=True)
         ]
-        widths = _levelled(widths, floors, limit - 2 * gap * (len(widths) - 1))
+        # the widest are made equal until all fit, none below its floor
+        level, room, wide = max(widths), limit - 2 * gap * (len(widths) - 1), list(zip(widths, floors, strict=True))
+        while sum(widths := [max(min(each, level), floor) for each, floor in wide]) > room and level > 0:
+            level -= 1
     return Part(table, font, tuple(widths), limit)
 
 
@@ -160,28 +164,11 @@ def _columns(table: Table) -> list[tuple[Cell, ...]]:
     return list(zip(*(row for block in table.blocks for row in block.rows), strict=True)) or [()] * len(table.heads)
 
 
-def _levelled(widths: Sequence[float], floors: Sequence[float], room: float) -> list[float]:
-    """The widths with the widest made equal until all fit, none below its floor."""
-    level = max(widths)
-    while sum(levelled := [max(min(each, level), floor) for each, floor in zip(widths, floors, strict=True)]) > room:
-        if level <= 0:
-            break
-        level -= 1
-    return levelled
-
-
 def _cells_em(cells: Sequence[Cell]) -> float:
-    return max((_cell_em(cell) for cell in cells), default=0.0)
-
-
-def _cell_em(cell: Cell) -> float:
     # the minus of a number is that of formulas
-    plain = em(cell.text if cell.value is None else cell.text.replace("-", "−"))
-    return plain * (BOLD if BEST in cell.mark.split() else 1)
-
-
-def _head_em(head: Head, cells: Sequence[Cell]) -> float:
-    return max(map(em, _head_lines(head, cells)), default=0.0)
+    texts = (cell.text if cell.value is None else cell.text.replace("-", "−") for cell in cells)
+    bold = (BOLD if BEST in cell.mark.split() else 1 for cell in cells)
+    return max((em(text) * wider for text, wider in zip(texts, bold, strict=True)), default=0.0)
 
 
 def _head_lines(head: Head, cells: Sequence[Cell]) -> list[str]:
@@ -221,9 +208,8 @@ def _with_columns(table: Table, places: Sequence[int]) -> Table:
 def _by_rows(part: Part) -> Iterator[Part]:
     """Parts that are not higher than a page with their notes."""
     room = HEIGHT - NOTE[1] * SLACK * em(" ".join([*_explained(part.table), part.table.legend])) * NOTE[0] / part.limit
-    heads = bool(part.table.spans) + max(
-        len(_head_lines(*each)) for each in zip(part.table.heads, _columns(part.table), strict=True)
-    )
+    heads = max(len(_head_lines(*each)) for each in zip(part.table.heads, _columns(part.table), strict=True))
+    heads += bool(part.table.spans)
     most = max(room // part.font[1] - heads - len(part.table.blocks) / 2 - 1, 10)  # lines; rules take half of one
     blocks: list[Block] = []
     used = 0.0
@@ -233,9 +219,8 @@ def _by_rows(part: Part) -> Iterator[Part]:
         for row in block.rows:
             height = _row_lines(row, part)
             if used + height > most and (rows or blocks):
-                yield replace(
-                    part, table=replace(part.table, blocks=(*blocks, *([replace(block, rows=tuple(rows))] if rows else [])))
-                )
+                filled = (*blocks, *([replace(block, rows=tuple(rows))] if rows else []))
+                yield replace(part, table=replace(part.table, blocks=filled))
                 blocks, rows, used = [], [], float(bool(block.heading))
             rows.append(row)
             used += height
@@ -278,10 +263,6 @@ def _explained(table: Table) -> list[str]:
     return [f"{SAID[mark]}: {_sentence(meaning)}." for mark, meaning in table.used_marks.items()]
 
 
-def _heading(text: str, part: Part) -> str:
-    return f"\\multicolumn{{{len(part.widths)}}}{{@{{}}l@{{}}}}{{\\textit{{{_words(text, part.total, part.font[0])}}}}}"
-
-
 def _head(head: Head, cells: Sequence[Cell], width: float, size: float) -> str:
     if not head.number:
         return _words(head.short, width, size)
@@ -305,10 +286,9 @@ def _words(text: str, width: float, size: float) -> str:
 
 def _breakable(text: str, longest: int = LONGEST) -> str:
     """Text that may be broken behind the signs that names have, and in very long words."""
-    pieces = zip(["", *chunks(text, longest)], chunks(text, longest), strict=False)
     return "".join(
         latex(piece) if not before or piece[0] == " " or before[-1] == "-" else rf"\allowbreak{{}}{latex(piece)}"
-        for before, piece in pieces
+        for before, piece in zip(["", *chunks(text, longest)], chunks(text, longest), strict=False)
     )
 
 

@@ -4,12 +4,9 @@ import functools
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from toolkit import registry
 from toolkit.core.scores import SIGNIFICANT
 from toolkit.evaluation.scores.core_queries import core_queries
-from toolkit.evaluation.scores.judgments import Part
 from toolkit.evaluation.scores.scoring import is_ranked
 from toolkit.metrics.inference import Pairs, pairs
 from toolkit.reporting.report.differences import tested_measures
@@ -58,13 +55,13 @@ def ranked(model: ReportModel) -> dict[Key, Ranking]:
     tested = tested_measures(model)
     numbers = [column for column in model.columns(model.overall) if column[0] in tested]
     keys = [Key(model.overall, *column) for column in numbers if is_ranked(*column, model.judgments.modes)]
-    return {key: ranking(model, key, model.systems) for key in keys if _is_complete(model, key)}
-
-
-def _is_complete(model: ReportModel, key: Key) -> bool:
-    """Whether every run has values in every group."""
-    parts = [Key(part.group, key.measure, key.mode) for part in model.judgments.parts]
-    return all(len(facts.values[each].query_ids) if each in facts.values else 0 for facts in model.runs for each in parts)
+    found = {}
+    for key in keys:
+        parts = [Key(part.group, key.measure, key.mode) for part in model.judgments.parts]
+        # every run has values in every group
+        if all(each in facts.values and facts.values[each].query_ids for facts in model.runs for each in parts):
+            found[key] = ranking(model, key, model.systems)
+    return found
 
 
 def ranking(model: ReportModel, key: Key, runs: tuple[RunFacts, ...]) -> Ranking:
@@ -72,16 +69,14 @@ def ranking(model: ReportModel, key: Key, runs: tuple[RunFacts, ...]) -> Ranking
     higher = registry.measure(key.measure).direction != "lower"
     scores = {facts.name: facts.value(key.measure, key.mode, key.group) for facts in runs}
     ordered = sorted(runs, key=lambda facts: -scores[facts.name] if higher else scores[facts.name])
-    found = pairs([_values(ordered, part, key) for part in model.judgments.parts], higher=higher)
+    values = []
+    for part in model.judgments.parts:
+        query_ids, of_runs = query_values(ordered, key._replace(group=part.group))
+        values.append((of_runs, core_queries(query_ids, part)[1]))
+    found = pairs(values, higher=higher)
     best = scores[ordered[0].name]
     systems = [
         Ranked(facts.name, *ranks, scores[facts.name], abs(best - scores[facts.name]) if place else math.nan)
         for place, (facts, ranks) in enumerate(zip(ordered, found.ranks(), strict=True))
     ]
     return Ranking(tuple(systems), found)
-
-
-def _values(runs: list[RunFacts], part: Part, key: Key) -> tuple[np.ndarray, np.ndarray]:
-    """(n, k) values of the queries that some run has, NaN where a run lacks one; and (n,) which core query each is of."""
-    query_ids, values = query_values(runs, key._replace(group=part.group))
-    return values, core_queries(query_ids, part)[1]

@@ -14,7 +14,7 @@ from toolkit.evaluation.scores.scoring import INTERVAL, is_ranked
 from toolkit.metrics.evaluation import PAIRED
 from toolkit.reporting.report.differences import against, by_heading, marks
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, known_values, leading, leading_columns
-from toolkit.reporting.tables.rank_table import Ranked, Ranking, ranked
+from toolkit.reporting.tables.rank_table import Ranking, ranked
 from toolkit.reporting.tables.text_table import (
     BEST,
     DAGGER,
@@ -59,19 +59,14 @@ def main_table(model: ReportModel) -> Table:
     title = f"{model.name}: average over {len(model.groups) - 1} groups" if len(model.groups) > 1 else model.name
     by = Key(model.overall, *leading(model))
     found = ranked(model).get(by) if len(model.systems) > 1 else None
-    possible = {each.name: each for each in found.systems} if found else {}
+    possible = {each.name: Cell(each.ranks, float(each.first)) for each in found.systems} if found else {}
     table = _scores(model, model.overall, "main", title, main_columns(model, model.overall))
     if not possible:
         return table
     head = Head("", "rank", note=f"by {shown_measure(by.measure)}; {RANKED}", better="lower")
-    rows = tuple((*row[:2], _rank(possible.get(row[0].text)), *row[2:]) for row in table.rows)
+    rows = tuple((*row[:2], possible.get(row[0].text, Cell("control")), *row[2:]) for row in table.rows)
     heads = (*table.heads[:2], head, *table.heads[2:])
     return replace(table, heads=heads, blocks=(Block("", rows),))
-
-
-def _rank(found: Ranked | None) -> Cell:
-    """The ranks that a system may have; a control has none."""
-    return Cell(found.ranks, float(found.first)) if found else Cell("control")
 
 
 def group_tables(model: ReportModel) -> list[Table]:
@@ -85,8 +80,7 @@ def group_tables(model: ReportModel) -> list[Table]:
 
 def measures_table(model: ReportModel) -> Table:
     """Every number of the average over groups, or of the only one."""
-    title = f"{model.name}: all measures"
-    return _scores(model, model.overall, "measures", title, model.columns(model.overall))
+    return _scores(model, model.overall, "measures", f"{model.name}: all measures", model.columns(model.overall))
 
 
 def main_columns(model: ReportModel, group: str) -> list[tuple[str, str]]:
@@ -110,43 +104,31 @@ def main_columns(model: ReportModel, group: str) -> list[tuple[str, str]]:
 
 
 def _scores(model: ReportModel, group: str, kind: str, title: str, columns: Sequence[tuple[str, str]]) -> Table:
-    marked = marks(model, group)
-    rows = [
-        (Cell(facts.name), Cell(facts.heading), *(_cell(model, facts, Key(group, *column), marked) for column in columns))
-        for facts in _best_first(model, group)
-    ]
-    return Table(
-        f"{model.name}.{'measures' if kind == 'measures' else group}",
-        title,
-        _tested(model) if kind == "main" and len(model.runs) > 1 else "",
-        (Head("", "system", False), Head("", KIND, False), *heads(columns, model)),
-        (Block("", tuple(rows)),),
-        warning(model),
-        kind,
-        _meanings(model),
-        group,
-    )
-
-
-def _tested(model: ReportModel) -> str:
-    others = len(model.runs) - 1
-    runs = f"{others} run{'s' * (others != 1)}"
-    return TESTED.format(significant=SIGNIFICANT, runs=runs, number=_title(*leading(model)))
-
-
-def _title(measure: str, mode: str) -> str:
-    return in_mode(shown_measure(measure), mode)
-
-
-def _best_first(model: ReportModel, group: str) -> list[RunFacts]:
-    """The runs by the leading number, those without one last, equals in the report's order; each followed by its controls."""
+    # the runs by the leading number, those without one last, equals in the report's order; each followed by its controls
     key = Key(group, *leading(model))
     down = 1 if registry.measure(key.measure).direction == "lower" else -1
     known = known_values(model.systems, key)
     ordered = sorted(model.systems, key=lambda facts: down * known.get(facts.name, down * math.inf))
     places = {facts.name: place for place, facts in enumerate(ordered)}
     places |= {name: places[beside] for name, (_, beside) in model.controls.items()}
-    return sorted(model.runs, key=lambda facts: (places[facts.name], facts.name in model.controls))
+    marked = marks(model, group)
+    rows = [
+        (Cell(facts.name), Cell(facts.heading), *(_cell(model, facts, Key(group, *column), marked) for column in columns))
+        for facts in sorted(model.runs, key=lambda facts: (places[facts.name], facts.name in model.controls))
+    ]
+    others = len(model.runs) - 1
+    runs = f"{others} run{'s' * (others != 1)}"
+    tested = TESTED.format(significant=SIGNIFICANT, runs=runs, number=_title(*leading(model)))
+    caption = tested if kind == "main" and others else ""
+    meanings = {BEST: "the best", OF_KIND: "the best of its kind"}
+    meanings |= {mark: f"significantly {how} than {model.baseline}" for mark, how in ((DAGGER, "better"), (WORSE, "worse"))}
+    name = f"{model.name}.{'measures' if kind == 'measures' else group}"
+    head_row = (Head("", "system", False), Head("", KIND, False), *heads(columns, model))
+    return Table(name, title, caption, head_row, (Block("", tuple(rows)),), warning(model), kind, meanings, group)
+
+
+def _title(measure: str, mode: str) -> str:
+    return in_mode(shown_measure(measure), mode)
 
 
 def _cell(model: ReportModel, facts: RunFacts, key: Key, marked: Mapping[tuple[str, Key], str]) -> Cell:
@@ -170,16 +152,6 @@ def number_of(value: float | None, measure: str, mark: str = "") -> Cell:
     """A number of a measure: scores to three decimals, ranks to one."""
     of_ranks = registry.measure(measure).unit == RANK
     return score(value, mark, share=not of_ranks, decimals=1 if of_ranks else DECIMALS)
-
-
-def _meanings(model: ReportModel) -> dict[str, str]:
-    """What the marks of a table mean."""
-    return {
-        BEST: "the best",
-        OF_KIND: "the best of its kind",
-        DAGGER: f"significantly better than {model.baseline}",
-        WORSE: f"significantly worse than {model.baseline}",
-    }
 
 
 def heads(columns: Iterable[tuple[str, str]], model: ReportModel) -> list[Head]:
@@ -227,8 +199,7 @@ def ranks(model: ReportModel) -> Table:
         rows = ((Cell(each.name), Cell(each.ranks), score(each.score), score(each.behind)) for each in found.systems)
         blocks.append(Block(" ".join(filter(None, (key.measure, key.mode.replace(PAIRED, "")))), tuple(rows)))
     head_row = (Head("", "system", False), *columns)
-    title = f"{model.name}: ranks"
-    return Table(f"{model.name}.ranks", title, RANKS, head_row, tuple(blocks), warning(model), "ranks")
+    return Table(f"{model.name}.ranks", f"{model.name}: ranks", RANKS, head_row, tuple(blocks), warning(model), "ranks")
 
 
 def pair_tables(model: ReportModel) -> list[Table]:
@@ -250,8 +221,7 @@ def pair_tables(model: ReportModel) -> list[Table]:
         f"{SIGNS[DAGGER]} told apart: p below {SIGNIFICANT} over core queries, after Holm's correction over {tested:,} pairs."
     )
     caption += f" The {MATRIX} best of {len(found.systems)} are shown." if len(found.systems) > MATRIX else ""
-    heads_of_systems = (Head("", str(place + 1)) for place in range(len(systems)))
-    head_row = (Head("", "system", False), *heads_of_systems)
+    head_row = (Head("", "system", False), *(Head("", str(place + 1)) for place in range(len(systems))))
     title = f"{model.name}: which systems are told apart"
     return [Table(f"{model.name}.pairs", title, caption, head_row, (Block("", tuple(rows)),), warning(model), "pairs")]
 

@@ -1,7 +1,7 @@
 """The tables of a report: all of a benchmark's, those by kind of system, and one over all benchmarks."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -45,37 +45,24 @@ def kind_table(model: ReportModel) -> Table:
     list-wise rerankers), the mean over its runs in the overall group; a number that a run lacks is left out.
     """
     columns = [column for column in main_columns(model, model.overall) if column[1] != CHANGE]
-    rows = [
-        (Cell(kind), Cell(str(len(runs))), *(number_of(_mean(model, runs, each), each[0]) for each in columns))
-        for kind, runs in _kinds(model)
-    ]
+    paper = model.benchmark.name.removesuffix("-mini") if model.benchmark else ""
+    kinds: dict[str, list[RunFacts]] = {}  # each followed by its parts
+    for kind, runs in by_heading(model).items():
+        kinds[kind] = runs
+        for facts in runs:
+            printed = row_of(paper, facts.system)
+            name = printed.get("name", "")
+            if part := part_of(paper, printed.get("kind", ""), name) if isinstance(name, str) else "":
+                kinds.setdefault(f"{kind}, {part}", []).append(facts)
+    rows = []
+    for kind, runs in kinds.items():
+        known = {each: known_values(runs, Key(model.overall, *each)).values() for each in columns}
+        means = (number_of(fmean(values) if values else None, each[0]) for each, values in known.items())
+        rows.append((Cell(kind), Cell(str(len(runs))), *means))
     made = (Head("", "kind of system", False), Head("", "runs", False), *heads(columns, model))
     title = f"{model.name}: means of kinds"
-    return Table(
-        f"{model.name}.kinds", title, "The mean over the runs of each kind.", made, (Block("", tuple(rows)),), kind="kinds"
-    )
-
-
-def _kinds(model: ReportModel) -> Iterator[tuple[str, list[RunFacts]]]:
-    """Each kind with its runs, followed by its parts."""
-    for kind, runs in by_heading(model).items():
-        yield kind, runs
-        parts: dict[str, list[RunFacts]] = {}
-        for facts in runs:
-            parts.setdefault(_part(model, facts), []).append(facts)
-        yield from ((f"{kind}, {part}", own) for part, own in parts.items() if part)
-
-
-def _part(model: ReportModel, facts: RunFacts) -> str:
-    paper = model.benchmark.name.removesuffix("-mini") if model.benchmark else ""
-    printed = row_of(paper, facts.system)
-    name = printed.get("name", "")
-    return part_of(paper, printed.get("kind", ""), name) if isinstance(name, str) else ""
-
-
-def _mean(model: ReportModel, runs: Sequence[RunFacts], column: tuple[str, str]) -> float | None:
-    values = known_values(runs, Key(model.overall, *column)).values()
-    return fmean(values) if values else None
+    caption = "The mean over the runs of each kind."
+    return Table(f"{model.name}.kinds", title, caption, made, (Block("", tuple(rows)),), kind="kinds")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +106,10 @@ def overview(benchmarks: Sequence[ReportModel]) -> Table:
             runs.setdefault(facts.heading, {}).setdefault(row, {})[model.name] = facts
     blocks = []
     for heading in sorted(runs, key=list(headings()).index):
-        rows = [
-            (Cell(name), *(_overall(of_benchmark.get(model.name), model, column) for model, column in columns))
-            for name, of_benchmark in runs[heading].items()
-        ]
+        rows = []
+        for name, of_benchmark in runs[heading].items():
+            found = ((of_benchmark.get(model.name), (*column, model.overall)) for model, column in columns)
+            rows.append((Cell(name), *(score(facts.value(*place) if facts else None) for facts, place in found)))
         blocks.append(Block(heading, tuple(rows)))
     above = [
         Head(model.name, " ".join(filter(None, (measure, mode.removeprefix(PAIRED)))), note=registry.measure(measure).title)
@@ -132,10 +119,6 @@ def overview(benchmarks: Sequence[ReportModel]) -> Table:
     warnings = " ".join(filter(None, map(warning, benchmarks)))
     head_row = (Head("", "system", False), *above)
     return Table("benchmarks", "Every system over all benchmarks", caption, head_row, tuple(blocks), warnings, "overview")
-
-
-def _overall(facts: RunFacts | None, model: ReportModel, column: tuple[str, str]) -> Cell:
-    return score(facts.value(*column, model.overall) if facts else None)
 
 
 ANSWERS = {True: "holds", False: "does not hold", None: "-"}
@@ -155,8 +138,12 @@ def published_table(model: ReportModel, *, missing: str = "worst") -> Table:
         raise ToolkitError(f"the {paper} paper reports none of these systems", hint)
     rows = beside(_scores(model, paper, missing), groups, paper, printed)
     said = _tested(model, paper, rows)
-    of_runs = {name: [(row, said.get(place)) for place, row in enumerate(rows) if row.run == name] for name in printed}
-    blocks = [_block(name, of_run, bool(said)) for name, of_run in of_runs.items()]
+    blocks = []
+    for name in printed:
+        own = {place: row for place, row in enumerate(rows) if row.run == name}
+        theirs = dict.fromkeys(each.cell.system + (f" ({each.cell.kind})" if each.cell.kind else "") for each in own.values())
+        lines = tuple(_row(row, said.get(place, "") if said else None) for place, row in own.items())
+        blocks.append(Block(f"{name} beside {', '.join(theirs)}" if own else name, lines))
     heads = (
         *(Head("", name, False) for name in ("number", "the paper's row")),
         *(Head("", name) for name in ("this run", "published", "difference")),
@@ -182,20 +169,12 @@ def _tested(model: ReportModel, paper: str, rows: Sequence[Beside]) -> dict[int,
         return p(found[best].run, row.run, row.measure, row.group, row.mode)
 
     numbers = [((row.tables, row.cell.kind, row.cell.group, row.cell.mode, row.measure), row.run, row.value) for row in found]
-    outcomes = zip(places, tested(numbers, p_of), strict=True)
-    return {place: outcome.said(rows[place].cell.kind) for place, outcome in outcomes}
-
-
-def _block(name: str, rows: Sequence[tuple[Beside, str | None]], with_tests: bool) -> Block:
-    theirs = dict.fromkeys(f"{row.cell.system} ({row.cell.kind})" if row.cell.kind else row.cell.system for row, _ in rows)
-    lines = tuple(_row(row, said or "" if with_tests else None) for row, said in rows)
-    return Block(f"{name} beside {', '.join(theirs)}" if rows else name, lines)
+    return {place: outcome.said(rows[place].cell.kind) for place, outcome in zip(places, tested(numbers, p_of), strict=True)}
 
 
 def _row(row: Beside, said: str | None = None) -> tuple[Cell, ...]:
-    number = " ".join(filter(None, (row.group, row.measure, row.mode)))
     return (
-        Cell(number),
+        Cell(" ".join(filter(None, (row.group, row.measure, row.mode)))),
         Cell(" ".join(filter(None, (row.cell.group, row.cell.mode)))),
         score(row.value, decimals=PRINTED),
         score(row.cell.value, decimals=PRINTED),
@@ -213,10 +192,9 @@ def claims_table(model: ReportModel, *, missing: str = "worst") -> Table:
     """
     paper, groups = _paper(model)
     systems = {facts.name: facts.system for facts in model.runs}
-    outcomes = claims_over(_scores(model, paper, missing), groups, paper, systems)
     rows = [
         (Cell(claim.claim), Cell(claim.section), Cell(ANSWERS[holds]), Cell(ANSWERS[claim.holds]), Cell(claim.note))
-        for claim, holds in outcomes
+        for claim, holds in claims_over(_scores(model, paper, missing), groups, paper, systems)
     ]
     heads = tuple(Head("", name, False) for name in ("claim", "section", "over these runs", "over the paper's tables", "note"))
     caption = f"Claims of the {paper} paper in our words; - where the runs or scores that they are about are not here."
@@ -234,5 +212,4 @@ def _paper(model: ReportModel) -> tuple[str, tuple[str, ...]]:
 
 def _scores(model: ReportModel, paper: str, missing: str) -> tuple[Score, ...]:
     """Of all measures that the paper prints, in all modes; what needs modes that are not judged here is left out."""
-    evaluation = Evaluation(tuple(facts.run for facts in model.runs), model.judgments)
-    return as_printed(evaluation, paper, None, missing).rows
+    return as_printed(Evaluation(tuple(facts.run for facts in model.runs), model.judgments), paper, None, missing).rows

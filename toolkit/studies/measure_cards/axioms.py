@@ -204,6 +204,5 @@ def counterexamples() -> dict[str, dict[str, Counterexample]]:
         found[axiom] = {}
         for name, row in rows.items():
             lists = {mode: tuple(docs) for mode, docs in row["lists"].items()}
-            case = Case(lists, row["labels"], row.get("change", {}))
-            found[axiom][name] = Counterexample(case, *row["values"])
+            found[axiom][name] = Counterexample(Case(lists, row["labels"], row.get("change", {})), *row["values"])
     return found

@@ -51,8 +51,7 @@ def agreement_table(name: str) -> Table:
         for pair in _pairs(paper)
         if ours(paper, pair.first.partition(" ")[0]) == name and pair.first != pair.second
     ]
-    title = "Agreement with other measures, in papers"
-    return Table((*columns, Column("tau"), Column("systems")), rows, title=title)
+    return Table((*columns, Column("tau"), Column("systems")), rows, title="Agreement with other measures, in papers")
 
 
 def sets_table(name: str) -> Table:

@@ -102,9 +102,8 @@ def between_parts() -> tuple[list[Between], list[str]]:
 def control_table(name: str) -> Table:
     """What is recorded of a measure: a row a benchmark and system; what speaks against it stands in the notes."""
     rows = [row for row in recorded() if registry.measure(row["measure"]).name == name]
-    lines = [
-        (row["part"], row["system"], row["measure"], row["mode"], *(_cell(row.get(sent)) for sent in SENT)) for row in rows
-    ]
+    places = ("part", "system", "measure", "mode")
+    lines = [(*(row[name] for name in places), *(_cell(row.get(sent)) for sent in SENT)) for row in rows]
     labels = (Column("benchmark", label=True), Column("system", label=True), Column("measure", label=True), Column("mode"))
     columns = (*labels, *map(Column, ("instruction", *SENT[1:])))
     notes = [

@@ -77,8 +77,7 @@ def measure_discrimination(
             raise ToolkitError("no run is named", "name two runs or more, or --benchmark for its registered runs")
         runs = registered_runs(str(benchmark))
     given = prepare(runs, benchmark, qrels, None, "tandem", modes=modes, measures=measures, apart=True)
-    rows = [row.cells for row in decisions(given, measures, seed=seed)]
-    return Table(COLUMNS, rows, (*NOTES, *given.judgments.notes))
+    return Table(COLUMNS, [row.cells for row in decisions(given, measures, seed=seed)], (*NOTES, *given.judgments.notes))
 
 
 def decisions(evaluation: Evaluation, measures: Sequence[str] | None, *, seed: int = 0) -> list[Decided]:
@@ -109,9 +108,12 @@ def _decided(key: Key, pairs: Sequence[Sequence[Cores]], share: float, seed: int
     agreeing, significant = [], []
     for groups in pairs:
         generator = np.random.default_rng(seed)
-        # all core queries are one part
-        divided = (_divided(group, share, PARTS if share < 1 else 1, generator) for group in groups)
-        drawn, left_out = zip(*divided, strict=True)
+        drawn, left_out = [], []  # a column a part
+        for group in groups:
+            places = np.tile(np.arange(len(group.sums)), (PARTS if share < 1 else 1, 1))  # all core queries are one part
+            order, size = generator.permuted(places, axis=1).T, _size(group, share)
+            for parts, rows in ((drawn, order[:size]), (left_out, order[size:])):
+                parts.append(Cores(group.sums[rows], group.sizes[rows]))
         found = estimate(drawn)
         significant.append(float((found.p < SIGNIFICANT).mean()))
         if share < 1:
@@ -122,14 +124,6 @@ def _decided(key: Key, pairs: Sequence[Sequence[Cores]], share: float, seed: int
 
 def _size(group: Cores, share: float) -> int:
     return max(FEWEST // 2, round(len(group.sums) * share))
-
-
-def _divided(group: Cores, share: float, parts: int, generator: np.random.Generator) -> tuple[Cores, Cores]:
-    """Core queries that are drawn, and those that are left out, a column a part."""
-    order = generator.permuted(np.tile(np.arange(len(group.sums)), (parts, 1)), axis=1).T
-    size = _size(group, share)
-    first, second = (Cores(group.sums[rows], group.sizes[rows]) for rows in (order[:size], order[size:]))
-    return first, second
 
 
 def _sign(means: np.ndarray) -> np.ndarray:

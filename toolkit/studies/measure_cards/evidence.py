@@ -38,22 +38,26 @@ def computed(part: str, runs: Sequence[Any] | None = None) -> dict[str, list[dic
         # two recipes of one system have one tag
         names = [Path(file).name.removeprefix(f"{part}.").partition(".v")[0] for file in files]
         given = replace(given, runs=tuple(replace(run, tag=name) for run, name in zip(given.runs, names, strict=True)))
+    references = records(measure_references([part], measures=wanted)) if has_modes(find(part).benchmark) else []
+    agreeing = agreement_of(given.runs, given.judgments, wanted)[0] if len(given.runs) >= LEAST_RUNS else []
     found = {
         "baselines": list(_baselines(given, wanted)),
-        "references": list(_references(part, wanted)) if has_modes(find(part).benchmark) else [],
+        "references": [
+            {name: value for name, value in row.items() if name != "benchmark" and value is not None} for row in references
+        ],
         "detectable": list(_detectable(given, wanted)),
         "discrimination": [row._asdict() for row in decisions(given, wanted)],
-        "agreement": list(_agreement(given, wanted)),
+        "agreement": [row._asdict() for row in agreeing if row.first != row.second],
         "sensitivity": list(_sensitivity(given, wanted)),
     }
-    return {name: [row for row in map(_rounded, rows) if row] for name, rows in found.items()}
-
-
-def _rounded(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The row as it is recorded; None where a number is none: what a measure needs is not there."""
-    if any(isinstance(value, float) and math.isnan(value) for value in row.values()):
-        return None
-    return {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}
+    recorded: dict[str, list[dict[str, Any]]] = {}
+    for name, rows in found.items():
+        # without a number where what a measure needs is not there
+        known = (row for row in rows if not any(isinstance(value, float) and math.isnan(value) for value in row.values()))
+        recorded[name] = [
+            {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()} for row in known
+        ]
+    return recorded
 
 
 def _baselines(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -65,11 +69,6 @@ def _baselines(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, A
         yield {"run": row.run, "measure": row.measure, "mode": row.mode, "value": row.value, **interval}
 
 
-def _references(benchmark: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for row in records(measure_references([benchmark], measures=wanted)):
-        yield {name: value for name, value in row.items() if name != "benchmark" and value is not None}
-
-
 def _detectable(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
     rows = power(given, measures=wanted)
     groups = {row.group for row in rows}
@@ -77,12 +76,6 @@ def _detectable(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, 
         if row.group in OVERALL or len(groups) == 1:
             sizes = {"core_queries": row.core_queries, "detectable": row.detectable, "largest": row.largest}
             yield {"measure": row.measure, "mode": row.mode, **sizes, "runs": len(given.runs)}
-
-
-def _agreement(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
-    if len(given.runs) >= LEAST_RUNS:
-        rows = agreement_of(given.runs, given.judgments, wanted)[0]
-        yield from (row._asdict() for row in rows if row.first != row.second)
 
 
 def _sensitivity(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """What is known of a measure without computing anything: its row of `registry/measures.yaml` in words."""
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from toolkit import registry
@@ -50,37 +49,27 @@ def cards() -> list[Card]:
 
 def measure_card(name: str) -> Card:
     """The card of one measure; `p-MRR` and `wise@10` are found too. ToolkitError for what is none of ours."""
-    return _of(registry.measures()[known_name(name)])
-
-
-def known_name(text: str) -> str:
-    """The registered name of a measure as people write it: in other cases, with other punctuation and with parameters."""
-    names = {registry.letters(name): name for name in registry.measures()}
-    wanted = re.split(r"[@(]", text)[0]
+    names = {registry.letters(each): each for each in registry.measures()}
+    wanted = re.split(r"[@(]", name)[0]
     if registry.letters(wanted) not in names:
         known = ", ".join(names.values())
         near = did_you_mean(wanted, names.values())
-        raise ToolkitError(f"no card of a measure {text!r}", f"{near}cards are of Tandem's own measures: {known}")
-    return names[registry.letters(wanted)]
+        raise ToolkitError(f"no card of a measure {name!r}", f"{near}cards are of Tandem's own measures: {known}")
+    return _of(registry.measures()[names[registry.letters(wanted)]])
 
 
 def _of(spec: MeasureSpec) -> Card:
-    return Card(
-        spec.name,
-        spec.title,
-        spec.text,
-        spec.source,
-        "experimental" if spec.experimental else "published",
-        tuple(spec.parameters.get("variant", {}).get("choices", ())),
-        DIRECTION[spec.direction],
-        range_of(spec),
-        OVER[spec.over],
-        tuple(NEEDS[need] for need in spec.needs),
-        spec.modes,
-        "left out" if spec.worst is None else f"{spec.worst:g}",
-        tuple(_parameter(name, **options) for name, options in spec.parameters.items()),
-        spec.related,
-    )
+    parameters = []  # `variant (paper, release or source; paper): which definition`; without a default it has to be given
+    for name, options in spec.parameters.items():
+        given = f"{options['default']}" if "default" in options else "has to be given"
+        among = f"{', '.join(options['choices'])}; " if options.get("choices") else ""
+        parameters.append(f"{name} ({among}{given}): {options['text']}")
+    status = "experimental" if spec.experimental else "published"
+    variants = tuple(spec.parameters.get("variant", {}).get("choices", ()))
+    published = (spec.name, spec.title, spec.text, spec.source, status, variants)
+    meaning = (DIRECTION[spec.direction], range_of(spec), OVER[spec.over], tuple(NEEDS[need] for need in spec.needs))
+    absent = "left out" if spec.worst is None else f"{spec.worst:g}"
+    return Card(*published, *meaning, spec.modes, absent, tuple(parameters), spec.related)
 
 
 def range_of(spec: MeasureSpec) -> str:
@@ -88,13 +77,6 @@ def range_of(spec: MeasureSpec) -> str:
     if spec.unit == "rank":
         return "1 and above"
     return f"{spec.lowest:g} to 1" if spec.unit == "fraction" and spec.over != "aggregate" else "unbounded"
-
-
-def _parameter(name: str, text: str, type: str, choices: Iterable[str] = (), **options: object) -> str:
-    """`variant (paper, release or source; paper): which definition`; without a default it has to be given."""
-    given = f"{options['default']}" if "default" in options else "has to be given"
-    among = f"{', '.join(choices)}; " if choices else ""
-    return f"{name} ({among}{given}): {text}"
 
 
 def listing() -> Table:

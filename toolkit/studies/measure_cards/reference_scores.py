@@ -7,7 +7,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED
 from toolkit.core.runs import Run
-from toolkit.core.scores import PAIRED, Scores
+from toolkit.core.scores import PAIRED
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, labels
 from toolkit.datasets import find, load, present_groups
 from toolkit.datasets.accepted import Measures
@@ -50,9 +50,18 @@ def measure_references(names: str | Sequence[str] = (), *, measures: Measures | 
     names = [names] if isinstance(names, str) else names
     rows, notes = [], list(NOTES)
     for name, selection in _selections(names or with_modes()).items():
-        scores, more = _scores(name, selection, measures)
-        rows += _rows(name, selection, scores)
-        notes += more
+        benchmark, runs = registry.benchmark(selection.benchmark), {SYSTEM: _run(name, "full")}
+        try:
+            runs[PLACEBO] = replace(_run(name, PLACEBO), tag=PLACEBO)
+        except ToolkitError as error:  # its neutral sentences are in few languages
+            notes.append(f"{name}: {error.message}")
+        scores = evaluate(runs, benchmark=name, measures=list(measures or benchmark.measures), references=True)
+        notes += (note for note in scores.notes if note.startswith(selection.benchmark))
+        values: dict[tuple[str, str], dict[str, float]] = {}
+        for row in scores.overall():
+            if row.mode == PAIRED or row.mode in benchmark.modes.of(INSTRUCTED):
+                values.setdefault((row.measure, row.mode), {})[row.run.removesuffix(f" of {SYSTEM}")] = row.value
+        rows += ((name, *place, *numbers(by_reference)) for place, by_reference in values.items())
     return Table((*labels("benchmark", "measure", "mode"), *map(Column, REFERENCES)), rows, list(dict.fromkeys(notes)))
 
 
@@ -74,31 +83,9 @@ def _selections(names: Sequence[str]) -> dict[str, Selection]:
     return with_both
 
 
-def _scores(name: str, selection: Selection, measures: Sequence[str] | None) -> tuple[Scores, list[str]]:
-    """The scores of BM25, its references and its placebo; what is to be known of them, as why there is no placebo."""
-    runs, notes = {SYSTEM: _run(name, "full")}, []
-    try:
-        runs[PLACEBO] = replace(_run(name, PLACEBO), tag=PLACEBO)
-    except ToolkitError as error:  # its neutral sentences are in few languages
-        notes.append(f"{name}: {error.message}")
-    wanted = measures or registry.benchmark(selection.benchmark).measures
-    scores = evaluate(runs, benchmark=name, measures=list(wanted), references=True)
-    return scores, [*notes, *(note for note in scores.notes if note.startswith(selection.benchmark))]
-
-
 def _run(name: str, instruction: str) -> Run:
     """Lucene's BM25, with the analyzer of each group's language."""
     return run_by(search_job(name, system=SYSTEM, instruction=instruction))
-
-
-def _rows(name: str, selection: Selection, scores: Scores) -> Iterator[tuple[Cell, ...]]:
-    shown = {PAIRED, *registry.benchmark(selection.benchmark).modes.of(INSTRUCTED)}
-    values: dict[tuple[str, str], dict[str, float]] = {}
-    for row in scores.overall():
-        if row.mode in shown:
-            values.setdefault((row.measure, row.mode), {})[row.run.removesuffix(f" of {SYSTEM}")] = row.value
-    for place, by_reference in values.items():
-        yield name, *place, *(numbers(by_reference))
 
 
 def numbers(values: Mapping[str, float]) -> Iterator[Cell]:

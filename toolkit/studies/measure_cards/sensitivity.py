@@ -56,8 +56,7 @@ def ties_reversed(run: Run) -> Run:
 class _TiesReversed(Run):
     @cached_property
     def _trec_order(self) -> np.ndarray:
-        lines = np.arange(len(self))
-        return np.lexsort((self.documents.ordered(lines), -self.scores.astype(np.float32), self.queries))
+        return np.lexsort((self.documents.ordered(np.arange(len(self))), -self.scores.astype(np.float32), self.queries))
 
 
 def measure_sensitivity(
@@ -97,20 +96,16 @@ def changes(
     kinds = {f"{digits} digits": lambda run: rounded(run, digits), TIES: ties_reversed}
     kinds |= {f"depth {depth}": lambda run, depth=depth: to_depth(run, depth) for depth in depths}
     before = given.scores(measures, by_query=True)
+    values = _by_query(before)
     for change, changed in kinds.items():
         after = replace(given, runs=tuple(map(changed, given.runs))).scores(measures, by_query=True)
-        yield from _compared(change, before, after)
-
-
-def _compared(change: str, before: Scores, after: Scores) -> Iterator[Changed]:
-    values, others = _by_query(before), _by_query(after)
-    overall = {_place(row): row.value for row in after.overall()}
-    for row in before.overall():
-        own, other = values.get(_place(row), {}), others.get(_place(row), {})
-        if own:
-            # a query that has no value any more is changed too
-            changed = sum(not abs(own[query] - other.get(query, np.nan)) <= TOLERANCE for query in own) / len(own)
-            yield Changed(*_place(row), change, row.value, overall.get(_place(row), np.nan), changed, len(own))
+        others, overall = _by_query(after), {_place(row): row.value for row in after.overall()}
+        for row in before.overall():
+            own, other = values.get(_place(row), {}), others.get(_place(row), {})
+            if own:
+                # a query that has no value any more is changed too
+                share = sum(not abs(own[query] - other.get(query, np.nan)) <= TOLERANCE for query in own) / len(own)
+                yield Changed(*_place(row), change, row.value, overall.get(_place(row), np.nan), share, len(own))
 
 
 def _place(row: Score) -> tuple[str, str, str]:

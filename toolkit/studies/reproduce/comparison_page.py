@@ -62,7 +62,10 @@ def render(reproduction: Reproduction, outcome: Outcome) -> str:
         claims=[(claim, SAID[claim.holds], SAID[holds]) for claim, holds in outcome.claims],
         records=list(_records(reproduction)),
         duration=duration,
-        commands=_commands(reproduction),
+        commands=[
+            (name, list(dict.fromkeys(line for row in rows for line in commands(reproduction.files, row))))
+            for name, rows in groupby(reproduction.tables.rows, lambda row: row.part.name)
+        ],
         failures=outcome.failures,
         unmade=unmade_places(reproduction.tables),
     )
@@ -78,27 +81,21 @@ def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
     """A table as the paper has it: its rows of systems, ours in their cells; below and beside it the mean differences."""
     places = _places(cells)
     columns = list(dict.fromkeys(column for _, column in places))
+    # what is equal beside each other, below the same, has one head
+    beginnings = ([column[: level + 1] for column in columns] for level in range(len(columns[0])))
+    heads = [[(_head(key[-1]), len(list(same))) for key, same in groupby(line)] for line in beginnings]
     notes: dict[str, int] = {}
     lines: dict[tuple[str, ...], dict[tuple[str, ...], Compared]] = {}
     for (row, column), each in zip(places, cells, strict=True):
         lines.setdefault(row, {})[column] = each
     rows = [_row(key, found, columns, notes) for key, found in lines.items()]
     below = [_points(mean_difference(found[column] for found in lines.values() if column in found)) for column in columns]
-    return {
-        "id": f"table-{name}",
-        "title": f"Table {name}" if name.isdigit() else name.replace("figure", "Figure "),
-        "heads": _heads(columns),
-        "blocks": [(heading, list(below)) for heading, below in groupby(rows, itemgetter("block"))],
-        "below": below,
-        "overall": _points(mean_difference(cells)),
-        "states": Counter(each.state for each in cells),
-        "prompts": [
-            f"{PROMPTS[name]} {count:,}" for counts in by_prompt(cells).values() for name, count in counts.items() if count
-        ],
-        "notes": list(notes),
-        "scales": _scales(cells),
-        "tested": any(each.tested.best for each in cells),
-    }
+    blocks = [(heading, list(own)) for heading, own in groupby(rows, itemgetter("block"))]
+    counted = ((each, count) for counts in by_prompt(cells).values() for each, count in counts.items() if count)
+    made = {"id": f"table-{name}", "title": f"Table {name}" if name.isdigit() else name.replace("figure", "Figure ")}
+    made |= {"heads": heads, "blocks": blocks, "below": below, "overall": _points(mean_difference(cells))}
+    made |= {"states": Counter(each.state for each in cells), "prompts": [f"{PROMPTS[each]} {n:,}" for each, n in counted]}
+    return {**made, "notes": list(notes), "scales": _scales(cells), "tested": any(each.tested.best for each in cells)}
 
 
 def _places(cells: Sequence[Compared]) -> list[tuple[tuple[str, str, str], tuple[str, ...]]]:
@@ -137,12 +134,6 @@ def _systems(cells: Iterable[Compared]) -> dict[tuple[str, str, str], str]:
     return {key: next(iter(names)) for key, names in named.items() if len(names) == 1}
 
 
-def _heads(columns: Sequence[tuple[str, ...]]) -> list[list[tuple[str, int]]]:
-    """The lines of heads, each with its width: what is equal beside each other, below the same, has one."""
-    beginnings = ([column[: level + 1] for column in columns] for level in range(len(columns[0])))
-    return [[(_head(key[-1]), len(list(same))) for key, same in groupby(line)] for line in beginnings]
-
-
 def _head(name: str) -> str:
     """As a person reads it."""
     return shown_measure(name).removeprefix("gap:").replace("relchange:", "change of ").replace("_", " ")
@@ -175,31 +166,17 @@ def _numbers(known: Iterable[str], notes: dict[str, int]) -> list[int]:
 def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: tuple[str, ...]) -> dict[str, Any]:
     cell = each.cell
     off = "" if each.difference is None else f"{each.difference * SCALES[cell.scale]:+.{decimals(cell)}f}"
-    return {
-        "of": each,
-        "off": off,
-        "marks": _numbers((text for text in _known(each) if text not in common), notes),
-        "about": {
-            "head": f"{cell.system}{f' ({cell.kind})' if cell.kind else ''}: {', '.join(filter(None, map(_head, column)))}",
-            "full": "" if each.value is None else f"{each.value * SCALES[cell.scale]:.6g}",
-            "scale": "" if cell.scale == "number" else cell.scale,
-            "known": _known(each),
-            "tried": _tried(each),
-            "prompt": PROMPTS.get(each.prompt, ""),
-            "best": each.tested.said(cell.kind),
-            "note": cell.note,
-        },
-    }
-
-
-def _tried(each: Compared) -> str:
-    """The way that our system was used, and the other recipes that it has."""
-    if each.row is None or not each.row.system.kind:
-        return ""
-    others = [name for name in each.row.system.recipes if name != each.row.recipe]
-    way = f"recipe {each.row.recipe}" if each.row.recipe else "as its model card has it"
-    untried = f"; not tried: recipe {', '.join(others)}" if others and each.state == DIFFERS else ""
-    return f"{way}{untried}"
+    tried = ""  # the way that our system was used, and the other recipes that it has
+    if each.row and each.row.system.kind:
+        others = [name for name in each.row.system.recipes if name != each.row.recipe]
+        tried = f"recipe {each.row.recipe}" if each.row.recipe else "as its model card has it"
+        tried += f"; not tried: recipe {', '.join(others)}" if others and each.state == DIFFERS else ""
+    head = f"{cell.system}{f' ({cell.kind})' if cell.kind else ''}: {', '.join(filter(None, map(_head, column)))}"
+    full = "" if each.value is None else f"{each.value * SCALES[cell.scale]:.6g}"
+    about = {"head": head, "full": full, "scale": "" if cell.scale == "number" else cell.scale, "known": _known(each)}
+    about |= {"tried": tried, "prompt": PROMPTS.get(each.prompt, ""), "best": each.tested.said(cell.kind), "note": cell.note}
+    marks = _numbers((text for text in _known(each) if text not in common), notes)
+    return {"of": each, "off": off, "marks": marks, "about": about}
 
 
 def _points(off: float | None) -> str:
@@ -218,31 +195,18 @@ def _scales(cells: Sequence[Compared]) -> str:
 
 
 def _records(reproduction: Reproduction) -> Iterator[dict[str, Any]]:
-    """Every file that is there, once, with what its record says of it."""
+    """Every file that is there, once, with what its record says of it: digest, length, version and seconds; the requests that
+    its last step sent to a server or a language model, and tokens as the server counted them: steps before it have files of
+    their own."""
     files, tables = reproduction.files, reproduction.tables
     planned = {each.path: each.kind for row in (*tables.rows, *tables.others) for each in files.planned(row)}
     for path, kind in planned.items():
-        if path.is_file() and (record := read_record(path)) is not None:
-            yield {"name": str(path.relative_to(files.output)), **_recorded(record, kind)}
-
-
-def _recorded(record: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Digest, length, version and seconds of a file; the requests that its last step sent to a server or a language model, and
-    tokens as the server counted them: steps before it have files of their own."""
-    about, seconds = part(record, "data", kind), part(record, "implementation", "executable").get("wall time")
-    steps = steps_of(record) or [{}]
-    usage = {name.replace(" ", "_"): count for name, count in part(steps[-1], "usage").items() if isinstance(count, int)}
-    return {
-        "sha256": str(about.get("sha256", "")),
-        "lines": int(about.get("lines", about.get("queries", 0))),
-        "version": str(tandem_version(record)),
-        "seconds": float(seconds) if isinstance(seconds, int | float) else None,
-        "requests": usage.get("asked", 0),
-        "tokens": usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
-    }
-
-
-def _commands(reproduction: Reproduction) -> Iterator[tuple[str, list[str]]]:
-    """What makes each row by hand, part by part."""
-    for name, rows in groupby(reproduction.tables.rows, lambda row: row.part.name):
-        yield name, list(dict.fromkeys(line for row in rows for line in commands(reproduction.files, row)))
+        if not path.is_file() or (record := read_record(path)) is None:
+            continue
+        about, seconds = part(record, "data", kind), part(record, "implementation", "executable").get("wall time")
+        last = (steps_of(record) or [{}])[-1]
+        usage = {name.replace(" ", "_"): count for name, count in part(last, "usage").items() if isinstance(count, int)}
+        row = {"name": str(path.relative_to(files.output)), "sha256": str(about.get("sha256", ""))}
+        row |= {"lines": int(about.get("lines", about.get("queries", 0))), "version": str(tandem_version(record))}
+        row |= {"seconds": float(seconds) if isinstance(seconds, int | float) else None, "requests": usage.get("asked", 0)}
+        yield row | {"tokens": usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)}

@@ -47,13 +47,8 @@ MMR_SYSTEM = "uae-large-v1"
 COLUMNS = (
     *labels("part", "system"),
     Column("state"),
-    Column("inputs", priority=1),
-    Column("download", priority=2),
-    Column("memory", priority=1),
-    Column("time", priority=1),
-    Column("requests", priority=2),
-    Column("tokens", priority=2),
-    Column("recipe", priority=3),
+    *(Column(name, priority=place) for name, place in (("inputs", 1), ("download", 2), ("memory", 1), ("time", 1))),
+    *(Column(name, priority=place) for name, place in (("requests", 2), ("tokens", 2), ("recipe", 3))),
     Column("remark", prose=True, priority=4),
 )
 
@@ -331,10 +326,9 @@ def unmade_places(tables: Tables) -> list[tuple[str, str]]:
         corpus = entry.get("group", "").removeprefix("/")
         where = corpus or " ".join(value for name, value in entry.items() if name not in ("table", "why"))
         places.setdefault((entry["why"], where), {})[entry["table"]] = None
-    return [(f"{_named(list(found))}{f' ({where})' if where else ''}", why) for (why, where), found in places.items()]
-
-
-def _named(tables: list[str]) -> str:
-    """`table 9`, `tables 3, 4`, `text`."""
-    names = ", ".join(sorted(tables, key=lambda name: (len(name), name)))
-    return f"table{'s' * (len(tables) > 1)} {names}" if tables[0].isdigit() else names
+    named = []
+    for (why, where), found in places.items():
+        names = ", ".join(sorted(found, key=lambda name: (len(name), name)))
+        names = f"table{'s' * (len(found) > 1)} {names}" if next(iter(found)).isdigit() else names
+        named.append((f"{names}{f' ({where})' if where else ''}", why))
+    return named

@@ -28,19 +28,19 @@ HINT = "tandem reproduce PAPER --export F writes one"
 
 def manifest_of(folder: Path, paper: str) -> dict[str, object]:
     """What a folder of a reproduction holds: paper and citation, how its cells compare, and path -> SHA-256, in order."""
-    files = {path.relative_to(folder).as_posix(): sha256_of(path) for path in _files(folder)}
+    found = [path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES and path.is_file()]
+    # of YAML the records alone, each beside its file: a paper's prompts may lie in the folder, too
+    made = (path for path in found if path.suffix != ".yaml" or path.with_suffix("").exists())
+    files = {path.relative_to(folder).as_posix(): sha256_of(path) for path in made}
     if not files:
         raise ToolkitError(f"{folder} holds no reproduction", "tandem reproduce PAPER first")
     source = registry.benchmark(paper).source
     about = {"paper": paper, "of": source["paper"], "citation": source.get("citation", ""), "tandem": __version__}
-    return {**about, "cells": _states(folder / COMPARISON), "files": files}
-
-
-def _states(comparison: Path) -> dict[str, int]:
-    if not comparison.exists():
-        return {}
-    with comparison.open(encoding="utf-8", newline="") as file:
-        return dict(Counter(row["state"] for row in csv.DictReader(file)))
+    states: Counter[str] = Counter()
+    if (comparison := folder / COMPARISON).exists():
+        with comparison.open(encoding="utf-8", newline="") as file:
+            states.update(row["state"] for row in csv.DictReader(file))
+    return {**about, "cells": dict(states), "files": files}
 
 
 def pack(folder: Path, paper: str, archive: Path) -> tuple[int, str]:
@@ -121,9 +121,3 @@ def _problems(files: Mapping[str, str], here: Mapping[str, bool], opened: Callab
 def _shown(name: str) -> str:
     """On one line; escaped where the eye takes it for another name."""
     return name if name.isprintable() and unicodedata.is_normalized("NFC", name) else ascii(name)
-
-
-def _files(folder: Path) -> list[Path]:
-    """What was made: of YAML the records alone, each beside its file, for a paper's prompts may lie in the folder, too."""
-    found = [path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES and path.is_file()]
-    return [path for path in found if path.suffix != ".yaml" or path.with_suffix("").exists()]

@@ -106,8 +106,7 @@ class RowFiles:
 
         def job() -> RunJob:
             how = {**self.models, **self.asking_of(row.system), **_prompt(row, name)}
-            reranker = Rerank(name, recipe=row.recipe or None, **how)
-            return rerank_job(str(source), reranker, topics=topics, output=path, tag=name)
+            return rerank_job(str(source), Rerank(name, recipe=row.recipe or None, **how), topics=topics, output=path, tag=name)
 
         command = self.command("rerank", run=source, topics=topics, **self._said_of(row), output=path, tag=name)
         return PlannedRow(path, job, before, command=command)
@@ -127,7 +126,12 @@ class RowFiles:
             how = {**row.part.search, **({"index": index} if index else {}), "recipe": row.recipe or None, **models}
             return search_job(str(topics), system=name, output=path, tag=name, **how)
 
-        how = {**row.part.search, "index": self._said_index(row)}
+        try:
+            index: str | Path = self.index_of(row)
+            index = Path(index) if self.builds_index(row) else index
+        except ToolkitError:
+            index = "DIR"  # it has to be named first
+        how = {**row.part.search, "index": index}
         command = self.command("search", topics=topics, **self._said_of(row), **how, output=path, tag=name)
         return PlannedRow(path, job, command=command)
 
@@ -175,13 +179,6 @@ class RowFiles:
     def _said_prompts(self, row: Row, system: str) -> dict[str, object]:
         sent = row.sent_to(system)
         return {"prompts": Path(self.tables.prompts)} if sent and sent.file else {}
-
-    def _said_index(self, row: Row) -> str | Path:
-        try:
-            name = self.index_of(row)
-        except ToolkitError:
-            return "DIR"  # it has to be named first
-        return Path(name) if self.builds_index(row) else name
 
     def _index(self, row: Row) -> PlannedRow | None:
         if not self.builds_index(row):

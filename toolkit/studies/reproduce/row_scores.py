@@ -6,7 +6,7 @@ And which of our numbers the paper's own tests tell from the best of their colum
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,8 +43,7 @@ def scores_of(files: RowFiles, row: Row, runs: Sequence[Path], qrels: Path | Non
         found = coverage(_read(runs), _judgments(part.topics, qrels), depth=int(part.judge["depth"]))
         return [score for score in found.rows if score.run == row.system.name]
     if part.scores == OVERLAP:
-        lexical = files.path(files.tables.row(f"{part.of}/{part.lexical}"))
-        [run, filtered] = _read([*runs, lexical])
+        [run, filtered] = _read([*runs, files.path(files.tables.row(f"{part.of}/{part.lexical}"))])
         return list(overlap([run], filtered, _judgments(part.topics)).rows)
     if part.scores == PARAPHRASES:
         against = files.tables.row(f"{part.against}/{row.system.name}")
@@ -53,7 +52,13 @@ def scores_of(files: RowFiles, row: Row, runs: Sequence[Path], qrels: Path | Non
     if part.scores == STANCE:
         [run] = _read(runs)
         found = stance({FORMS[0]: run}, _judgments(part.topics, qrels), read_stances(files.stances_path))
-        return list(_over_questions(found.rows, part.measures.values()))
+        scores = []  # shares of the questions of all groups together, where the rows have them of each
+        for measure in part.measures.values():
+            own = [score for score in found.rows if score.measure == measure]
+            questions = sum(score.queries for score in own)
+            value = sum(score.value * score.queries for score in own) / questions
+            scores.append(own[0]._replace(group=AVERAGE, value=value, queries=questions))
+        return scores
     given = str(qrels) if qrels else None
     measures = list(measures_of(files.tables.paper))
     return list(evaluate([*map(str, runs)], benchmark=part.topics, qrels=given, measures=measures, ori_unit="both").rows)
@@ -89,14 +94,6 @@ def _read(runs: Sequence[Path]) -> list[Run]:
     return [replace(run, tag=path.stem) for run, path in zip(read, runs, strict=True)]
 
 
-def _over_questions(rows: Sequence[Score], measures: Iterable[str]) -> Iterator[Score]:
-    """Shares of the questions of all groups together, where the rows have them of each."""
-    for measure in measures:
-        own = [row for row in rows if row.measure == measure]
-        questions = sum(row.queries for row in own)
-        yield own[0]._replace(group=AVERAGE, value=sum(row.value * row.queries for row in own) / questions, queries=questions)
-
-
 def _judgments(topics: str, qrels: Path | None = None) -> Judgments:
     return from_benchmark(topics, as_sources([str(qrels)], None) if qrels else [])
 
@@ -124,9 +121,8 @@ def underlined(files: RowFiles, cells: Sequence[Compared]) -> list[Compared]:
     places = [place for place in with_ours if cells[place].cell.measure in tests]
     ours = [cells[place] for place in places]
     run_of = functools.cache(lambda name: read_run(files.path(files.tables.row(name))))  # the best of a column meets all others
-    of_topics = {
-        topics: p_values(from_benchmark(topics, []), run_of, tests) for topics in {each.row.part.topics for each in ours}
-    }
+    names = {each.row.part.topics for each in ours}
+    of_topics = {topics: p_values(from_benchmark(topics, []), run_of, tests) for topics in names}
 
     def p_of(best: int, other: int) -> float:
         cell, topics = ours[other].cell.ours, ours[other].row.part.topics

@@ -260,9 +260,13 @@ def has_candidates(topics: str) -> bool:
 def _rows(paper: str, part: Part, folder: str) -> Iterator[Row]:
     """Every system that the part's tables print, with what they print of it."""
     groups = find(part.topics, at_hand=False).groups
+    drawn = [  # cells of a figure that prints no numbers: they have no published value
+        Cell(part.tables[0], system, "", group, part.mode, measure, "", "per cent", math.nan, "", (), None)
+        for system, group, measure in itertools.product(part.drawn, part.groups, part.measures)
+    ]
     printed = [
         cell._replace(ours=place)
-        for cell in (*cells(paper), *_drawn(part))
+        for cell in (*cells(paper), *drawn)
         if cell.table in part.tables and (place := _place(cell, part)) and scored_group(place, groups)
     ]
     kinds = JUDGES if part.scores == AGREEMENT else ()
@@ -277,12 +281,6 @@ def _rows(paper: str, part: Part, folder: str) -> Iterator[Row]:
             remark = f"as its model card has it: {why}" if why else ""
             prompts = tuple(_sent(part, spec.with_recipe(recipe) if recipe else spec, folder))
             yield Row(part, spec, own, recipe, (remark, part.remark, part.remarks.get(spec.kind, "")), prompts)
-
-
-def _drawn(part: Part) -> Iterator[Cell]:
-    """The cells of a figure that prints no numbers: they have no published value."""
-    for system, group, measure in itertools.product(part.drawn, part.groups, part.measures):
-        yield Cell(part.tables[0], system, "", group, part.mode, measure, "", "per cent", math.nan, "", (), None)
 
 
 def _place(cell: Cell, part: Part) -> Place | None:

@@ -13,21 +13,9 @@ from toolkit import registry
 from toolkit.core.scores import SIGNIFICANT
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.core_queries import core_queries
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
 from toolkit.reporting.figures.columns import argued, best_runs, shown_column
-from toolkit.reporting.figures.theme import (
-    GREY,
-    ROWS,
-    focused,
-    groups_shown,
-    named_groups,
-    panel_row,
-    run_labels,
-    run_looks,
-    runs_shown,
-    signals,
-    signed_axis,
-)
 from toolkit.reporting.report.differences import differences
 from toolkit.reporting.report.model import Key, ReportModel, leading, query_values
 
@@ -48,8 +36,8 @@ def drawn(model: ReportModel) -> Drawn:
     rows = []
     for measure, mode in argued(model):
         for baseline in known.baselines:
-            for name in runs_shown(model):
-                for group in groups_shown(model):
+            for name in theme.runs_shown(model):
+                for group in theme.groups_shown(model):
                     if change := known.change(baseline, name, Key(group, measure, mode)):
                         numbers = (change.difference, change.low, change.high, change.p)
                         rows.append((measure, mode, baseline, name, group, *numbers))
@@ -59,29 +47,23 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A row a number, a panel a group, a dot with its interval a run."""
-    called, groups = run_labels(model), named_groups(model)
-    baselines, shown = list(differences(model).baselines), runs_shown(model)
+    called, groups = theme.run_labels(model), theme.named_groups(model)
+    baselines, shown = list(differences(model).baselines), theme.runs_shown(model)
     numbers, lines = drawn(model).rows, []
     for column in argued(model):
-        rows = [
-            {
-                "measure": shown_column(column),
-                "baseline": called[baseline],
-                "run": called[name],
-                "group": groups[group],
-                **{key: round(value, 4) for key, value in zip(FIELDS, row, strict=False) if not math.isnan(value)},
-                **({} if math.isnan(row[3]) else {"p": float(f"{row[3]:.2g}")}),
-            }
-            for measure, mode, baseline, name, group, *row in numbers
-            # the other direction is the same with the other sign
-            if (measure, mode) == column and not (name in baselines and baseline in shown and baseline > name)
-        ]
+        rows = []
+        for baseline, name, group, *values, p in (row[2:] for row in numbers if row[:2] == column):
+            if name in baselines and baseline in shown and baseline > name:
+                continue  # the other direction is the same with the other sign
+            row = {"measure": shown_column(column), "baseline": called[baseline], "run": called[name], "group": groups[group]}
+            row |= {key: round(value, 4) for key, value in zip(FIELDS, values, strict=True) if not math.isnan(value)}
+            rows.append(row | ({} if math.isnan(p) else {"p": float(f"{p:.2g}")}))
         # the line of the baseline itself says so, in the first panel
         first_group = next(iter(groups.values()))
         rows += [{"baseline": called[name], "run": called[name], "group": first_group} for name in baselines if name in shown]
         lines.append(_row(model, rows, list(shown.values()), column))
     first = called[model.baseline] if model.baseline in baselines else called[baselines[0]]
-    return alt.vconcat(*lines, spacing=18, usermeta=signals({BASELINE: first}))
+    return alt.vconcat(*lines, spacing=18, usermeta={theme.SIGNALS: {BASELINE: first}})
 
 
 def _row(model: ReportModel, rows: list[dict], names: list[str], column: tuple[str, str]) -> alt.FacetChart:
@@ -101,21 +83,22 @@ def _row(model: ReportModel, rows: list[dict], names: list[str], column: tuple[s
 
     arrow = "lower is better" if registry.measure(column[0]).direction == "lower" else "right is better"
     text = alt.ExprRef(f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE} + ' ({arrow})'")
-    return panel_row(model, _layers(model), rows, names, text, from_baseline)
+    return theme.panel_row(model, _layers(model), rows, names, text, from_baseline)
 
 
 def _layers(model: ReportModel) -> list[alt.Chart]:
     """Intervals with caps, so that none vanishes, and dots on them."""
-    chart = chart_of().transform_filter("isValid(datum.difference)").encode(opacity=focused())
-    colour = run_looks(model, "color")
+    chart = chart_of().transform_filter("isValid(datum.difference)").encode(opacity=theme.focused())
+    colour = theme.run_looks(model, "color")
     filled = alt.when(f"datum.p < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
     tips = [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS]
     words = {"fontSize": 10, "fontStyle": "italic", "align": "left", "dx": 4}
     # of fewer than six core queries that differ there is no interval
     tested, untested = (chart.transform_filter(f"{no}isValid(datum._low)") for no in ("", "!"))
-    point = {"x": "_difference:Q", **run_looks(model, "shape", "stroke", "fill")}
+    across = alt.X("_low:Q", title=None, axis=theme.signed_axis())
+    point = {"x": "_difference:Q", **theme.run_looks(model, "shape", "stroke", "fill")}
     return [
-        tested.mark_rule(strokeWidth=1.5).encode(x=alt.X("_low:Q", title=None, axis=signed_axis()), x2="_high:Q", **colour),
+        tested.mark_rule(strokeWidth=1.5).encode(x=across, x2="_high:Q", **colour),
         *(tested.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", **colour) for end in ("_low", "_high")),
         tested.mark_point(size=48, strokeWidth=1.6).encode(**point, fillOpacity=filled, tooltip=["run:N", "group:N", *tips]),
         untested.mark_point(size=48, strokeWidth=1.6, fillOpacity=0).encode(**point, tooltip=["run:N", "group:N", tips[0]]),
@@ -128,7 +111,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
 
 TIPS = (("_difference", "difference", "+.3f"), ("_low", "95 % from", "+.3f"), ("_high", "to", "+.3f"), ("p", "p", ".2g"))
 
-DIFFERENCES = plot("differences", applies, draw, drawn, most=ROWS)
+DIFFERENCES = plot("differences", applies, draw, drawn, most=theme.ROWS)
 
 
 class Core(NamedTuple):
@@ -143,9 +126,8 @@ class Core(NamedTuple):
 def has_cores(model: ReportModel) -> bool:
     """Two runs with values of the leading number, query by query."""
     measure, mode = leading(model)
-    return len(model.runs) > 1 and all(
-        Key(part.group, measure, mode) in facts.values for part in model.judgments.parts for facts in model.runs
-    )
+    keys = [Key(part.group, measure, mode) for part in model.judgments.parts]
+    return len(model.runs) > 1 and all(key in facts.values for key in keys for facts in model.runs)
 
 
 def cores(model: ReportModel) -> Iterator[Core]:
@@ -188,22 +170,17 @@ def drawn_by_core(model: ReportModel) -> Drawn:
 def draw_by_core(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a run, a bar a core query, the best difference first."""
     column = leading(model)
-    called = run_labels(model)
+    called = theme.run_labels(model)
     panels = [facts.name for facts in best_runs(model, column, PANELS)]
     # the values of all baselines are there to be compared with
     names = list(dict.fromkeys([*panels, *differences(model).baselines]))
-    rows = [
-        {
-            "query": each.query,
-            "core query": each.core,
-            **{called[name]: round(each.values[name], 5) for name in names if name in each.values},
-        }
-        for each in cores(model)
-    ]
+    rows = []
+    for each in cores(model):
+        values = {called[name]: round(each.values[name], 5) for name in names if name in each.values}
+        rows.append({"query": each.query, "core query": each.core, **values})
     first = model.baseline if model.baseline in names else names[0]
     text = f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE}"
-    chart = _from_baseline(_bars(model, len(rows)), model, [called[name] for name in panels])
-    return chart.facet(
+    return _from_baseline(_bars(model, len(rows)), model, [called[name] for name in panels]).facet(
         data=data(rows),
         facet=alt.Facet(
             "run:N",
@@ -214,7 +191,7 @@ def draw_by_core(model: ReportModel) -> alt.TopLevelMixin:
         columns=ACROSS,
         spacing=12,
         title=alt.Title(alt.ExprRef(text), fontSize=12, fontWeight="bold", anchor="start", offset=10),
-        usermeta=signals({BASELINE: called[first]}),
+        usermeta={theme.SIGNALS: {BASELINE: called[first]}},
     )
 
 
@@ -227,9 +204,9 @@ def _bars(model: ReportModel, bars: int) -> alt.LayerChart:
         .encode(
             x=alt.X("place:Q", title=None, axis=None, scale=alt.Scale(nice=False, domain=[0, bars])),
             x2="next:Q",
-            y=alt.Y("difference:Q", title=None, axis=signed_axis(grid=True)),
+            y=alt.Y("difference:Q", title=None, axis=theme.signed_axis(grid=True)),
             y2=alt.datum(0),
-            **run_looks(model, "color"),
+            **theme.run_looks(model, "color"),
             opacity=alt.when("datum.won").then(alt.value(1)).otherwise(alt.value(0.5)),
             tooltip=["run:N", "query:N", *tips],
         )
@@ -241,13 +218,14 @@ def _bars(model: ReportModel, bars: int) -> alt.LayerChart:
         .mark_text(align="left", baseline="bottom", fontSize=11, dy=-3)
         .encode(x=alt.value(0), y=alt.value(0), text="text:N")
     )
-    zero = chart_of().mark_rule(color=GREY, strokeWidth=1).encode(y=alt.datum(0))
+    zero = chart_of().mark_rule(color=theme.GREY, strokeWidth=1).encode(y=alt.datum(0))
     return alt.layer(columns, zero, counted, width=WIDTH, height=HEIGHT)
 
 
 def _from_baseline(chart: alt.LayerChart, model: ReportModel, names: list[str]) -> alt.LayerChart:
     """The chart over a row a run and core query, made of a row a core query with a field a run."""
     column = leading(model)
+    by_query = alt.SortField("query")
     sign, order = (">", "descending") if registry.measure(column[0]).direction != "lower" else ("<", "ascending")
     values = ", ".join(f"datum[{json.dumps(name)}]" for name in names)
     return (
@@ -260,9 +238,7 @@ def _from_baseline(chart: alt.LayerChart, model: ReportModel, names: list[str]) 
             tied="datum.difference == 0 ? 1 : 0",
             lost=f"datum.difference != 0 && !(datum.difference {sign} 0) ? 1 : 0",
         )
-        .transform_window(
-            next="row_number()", groupby=["run"], sort=[alt.SortField("difference", order=order), alt.SortField("query")]
-        )
+        .transform_window(next="row_number()", groupby=["run"], sort=[alt.SortField("difference", order=order), by_query])
         .transform_calculate(place="datum.next - 1")
     )
 

@@ -7,10 +7,10 @@ from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.comparison.controls import method_of, replaced
 from toolkit.evaluation.comparison.references import BLIND
 from toolkit.files.provenance import part
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
 from toolkit.reporting.figures.columns import Column, following, keys, relevance, shown_column
 from toolkit.reporting.figures.intervals import interval
-from toolkit.reporting.figures.theme import GREY, ROWS, focused, groups_shown, named_groups, panel_row, run_looks, runs_shown
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, leading
 from toolkit.retrieval.instructions import PLACEBO
 
@@ -50,7 +50,7 @@ def drawn(model: ReportModel) -> Drawn:
     known = {facts.name: facts for facts in model.runs}
     for column in columns(model):
         for name in _runs(model):
-            for group in groups_shown(model):
+            for group in theme.groups_shown(model):
                 value, beside = known[name].value(*column, group), control(model, known[name], column, group)
                 if beside and value is not None:
                     rows.append((*column, name, group, value, *beside))
@@ -60,52 +60,42 @@ def drawn(model: ReportModel) -> Drawn:
 
 def _runs(model: ReportModel) -> dict[str, str]:
     placebos = {facts.name for facts in model.runs if replaced(facts.records) == PLACEBO}
-    return {name: shown for name, shown in runs_shown(model).items() if name not in placebos}
+    return {name: shown for name, shown in theme.runs_shown(model).items() if name not in placebos}
 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A row a number, a panel a group, a run's mark with a line from its control."""
-    shown, groups, numbers, lines = _runs(model), named_groups(model), drawn(model).rows, []
+    shown, groups, numbers, lines = _runs(model), theme.named_groups(model), drawn(model).rows, []
     for column in columns(model):
-        rows = [
-            {
-                "measure": shown_column(column),
-                "run": shown[name],
-                "group": groups[group],
-                "value": round(value, 4),
-                "control": kind,
-                "control value": round(other, 4),
-                **({} if low == "" else {"low": round(low, 4), "high": round(high, 4)}),
-                "_between": "-" if low == "" else f"{low:.3f} and {high:.3f}",
-            }
-            for *of_column, name, group, value, kind, other, low, high in numbers
-            if tuple(of_column) == column
-        ]
-        lines.append(panel_row(model, _layers(model), rows, list(shown.values()), shown_column(column)))
+        rows = []
+        for name, group, value, kind, other, low, high in (row[2:] for row in numbers if row[:2] == column):
+            row = {"measure": shown_column(column), "run": shown[name], "group": groups[group], "value": round(value, 4)}
+            row |= {"control": kind, "control value": round(other, 4)}
+            row |= {} if low == "" else {"low": round(low, 4), "high": round(high, 4)}
+            rows.append({**row, "_between": "-" if low == "" else f"{low:.3f} and {high:.3f}"})
+        lines.append(theme.panel_row(model, _layers(model), rows, list(shown.values()), shown_column(column)))
     return alt.vconcat(*lines, spacing=18)
 
 
 def _layers(model: ReportModel) -> list[alt.Chart]:
-    looks, chart = run_looks(model, "color", "shape"), chart_of().encode(opacity=focused())
+    looks, chart = theme.run_looks(model, "color", "shape"), chart_of().encode(opacity=theme.focused())
     across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
-    tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]
-    between = alt.Tooltip("_between:N", title="95 % interval of the control's value")
+    named = {"value": "value", "control value": "its value"}
+    tips = ["run:N", "group:N", "control:N"]
+    tips += (alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in named.items())
+    tips.append(alt.Tooltip("_between:N", title="95 % interval of the control's value"))
     return [
         chart_of()
         .transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=9, color=GREY, opacity=0.3)
+        .mark_rule(strokeWidth=9, color=theme.GREY, opacity=0.3)
         .encode(x="low:Q", x2="high:Q"),
         chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="control value:Q", color=looks["color"]),
-        chart_of().mark_tick(thickness=2, size=11, color=GREY).encode(x="control value:Q"),
-        chart.mark_point(filled=True, size=48).encode(
-            x="value:Q", **looks, tooltip=["run:N", "group:N", "control:N", *tips, between]
-        ),
+        chart_of().mark_tick(thickness=2, size=11, color=theme.GREY).encode(x="control value:Q"),
+        chart.mark_point(filled=True, size=48).encode(x="value:Q", **looks, tooltip=tips),
     ]
 
 
-TIPS = {"value": "value", "control value": "its value"}
-
-CONTROLS = plot("controls", applies, draw, drawn, most=ROWS)
+CONTROLS = plot("controls", applies, draw, drawn, most=theme.ROWS)
 
 
 def _families(model: ReportModel) -> list[list[RunFacts]]:
@@ -117,29 +107,24 @@ def _families(model: ReportModel) -> list[list[RunFacts]]:
     return [own for own in found.values() if len(own) >= FEWEST]
 
 
-def _sent(facts: RunFacts) -> str:
-    """What stands in the place of instructions, or `template`."""
-    kinds = {str(part(record, "method").get("instruction") or "template") for record in facts.records}
-    return ", ".join(sorted(kinds))
-
-
 def of_templates(model: ReportModel) -> Drawn:
     """Each run of a system that was sent different things, by the leading number; systems in the order of the report."""
-    rows = [
-        (min((each.name for each in own), key=len), facts.name, _sent(facts), facts.value(*leading(model), model.overall))
-        for own in _families(model)
-        for facts in own
-    ]
+    rows = []
+    for own in _families(model):
+        system = min((each.name for each in own), key=len)
+        for facts in own:
+            # what stands in the place of instructions
+            sent = {str(part(record, "method").get("instruction") or "template") for record in facts.records}
+            rows.append((system, facts.name, ", ".join(sorted(sent)), facts.value(*leading(model), model.overall)))
     return Drawn(("system", "run", "sent", "value"), tuple(rows))
 
 
 def draw_templates(model: ReportModel) -> alt.TopLevelMixin:
     """A row a system, a mark a run, a tick at the middle one of its templates."""
     rows = of_templates(model).dicts()
-    systems = list(dict.fromkeys(row["system"] for row in rows))
-    base = chart_of().encode(y=alt.Y("system:N", title=None, sort=systems))
+    base = chart_of().encode(y=alt.Y("system:N", title=None, sort=list(dict.fromkeys(row["system"] for row in rows))))
     across = alt.X("value:Q", title=shown_column(leading(model)), scale=alt.Scale(zero=False))
-    middle = base.transform_filter("datum.sent == 'template'").mark_tick(thickness=2, size=24, color=GREY)
+    middle = base.transform_filter("datum.sent == 'template'").mark_tick(thickness=2, size=24, color=theme.GREY)
     marks = base.mark_point(filled=True, size=70, opacity=0.75).encode(
         x=across,
         color=alt.Color("sent:N", title="sent"),

@@ -5,32 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolkit import registry
 from toolkit.core.system.lazy_names import alt
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import Column, own_groups, paired
-from toolkit.reporting.figures.theme import (
-    GREY,
-    NAMES_ONCE,
-    NEAR_BLACK,
-    PALE,
-    SMALL,
-    axis_name,
-    cell,
-    focused,
-    labels,
-    lead,
-    lines_and_points,
-    only_leading,
-    row_height,
-    run_rows,
-    ticks,
-    with_legend_clicks,
-)
 from toolkit.reporting.report.model import ReportModel, leading_columns
 
+TIPS = ["run:N", "group:N", "value:Q"]
 ACROSS = 2  # panels or circles side by side
 FEWEST = 5  # groups: fewer make no area that an eye compares
 
@@ -70,10 +54,10 @@ def _values(model: ReportModel, columns: Iterable[Column], groups: Iterable[str]
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a measure and mode, a row a run, a column a group; every cell has its number."""
-    rows = lead(drawn(model).dicts(), model)
-    groups = labels(model.groups)
+    rows = theme.lead(drawn(model).dicts(), model)
+    groups = theme.labels(model.groups)
     for row in rows:
-        row |= {"group": groups[row["group"]], "_shown": cell(row["value"])}
+        row |= {"group": groups[row["group"]], "_shown": theme.cell(row["value"])}
     kinds = [[column for column in leading_columns(model) if scale_of(column) == scale] for scale in SCALES]
     return alt.vconcat(
         *(
@@ -85,7 +69,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
             for kind in kinds
             if kind
         ),
-        usermeta=NAMES_ONCE,
+        usermeta=theme.NAMES_ONCE,
     ).resolve_scale(color="independent")
 
 
@@ -99,22 +83,17 @@ def scale_of(column: Column) -> Colours | None:
 
 def _cells(model: ReportModel, column: Column, rows: list[dict]) -> alt.TopLevelMixin:
     colours = scale_of(column)
-    groups = list(labels(model.groups).values())
-    base = chart_of(rows).encode(
-        x=alt.X(
-            "group:N", title=None, scale=alt.Scale(domain=groups), axis=alt.Axis(labelAngle=-40, grid=False, labelLimit=110)
-        ),
-        y=run_rows(model),
-        opacity=focused(),
-        tooltip=["run:N", "group:N", "value:Q"],
-    )
+    groups = list(theme.labels(model.groups).values())
+    names = alt.Axis(labelAngle=-40, grid=False, labelLimit=110)
+    across = alt.X("group:N", title=None, scale=alt.Scale(domain=groups), axis=names)
+    base = chart_of(rows).encode(x=across, y=theme.run_rows(model), opacity=theme.focused(), tooltip=TIPS)
     legend = alt.Legend(title=colours.title, gradientLength=200, orient="bottom")
     scale = alt.Scale(domain=[colours.low, colours.high], scheme=colours.scheme, reverse=colours is SIGNED, clamp=True)
-    grounds = base.mark_rect(stroke=PALE, strokeWidth=0.5).encode(color=alt.Color("value:Q", scale=scale, legend=legend))
-    ink = alt.when(colours.pale_on).then(alt.value(PALE)).otherwise(alt.value(NEAR_BLACK))
-    numbers = base.mark_text(fontSize=SMALL).encode(text="_shown:N", color=ink)
-    title = axis_name(*column)
-    return alt.layer(grounds, numbers, title=title, width=36 * len(groups), height=alt.Step(row_height(model)))
+    grounds = base.mark_rect(stroke=theme.PALE, strokeWidth=0.5).encode(color=alt.Color("value:Q", scale=scale, legend=legend))
+    ink = alt.when(colours.pale_on).then(alt.value(theme.PALE)).otherwise(alt.value(theme.NEAR_BLACK))
+    numbers = base.mark_text(fontSize=theme.SMALL).encode(text="_shown:N", color=ink)
+    title = theme.axis_name(*column)
+    return alt.layer(grounds, numbers, title=title, width=36 * len(groups), height=alt.Step(theme.row_height(model)))
 
 
 HEATMAP = plot("heatmap", has_groups, draw, drawn)
@@ -133,13 +112,24 @@ def drawn_radar(model: ReportModel) -> Drawn:
 
 def draw_radar(model: ReportModel) -> alt.TopLevelMixin:
     """A circle a measure, a spoke a group, a closed line a run; retrieval and reranking apart, on the same rings."""
-    rows = lead(drawn_radar(model).dicts(), model)
-    circles = []
+    rows = theme.lead(drawn_radar(model).dicts(), model)
+    groups, circles = own_groups(model), []
+    turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
     for column in paired(model):
         own = [row for row in rows if row["measure"] == column[0]]
+        rings = theme.ticks([row["value"] for row in own])
+        circle = Circle(turns, rings, 2 * rings[0] - rings[1])
+        for row in own:
+            row |= {**circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])}
         for name, names in stages(model).items():
-            title = ", ".join(filter(None, (axis_name(*column), name)))
-            circles.append(_circle(model, title, [row for row in own if row["run"] in names], own, first=not circles))
+            title = ", ".join(filter(None, (theme.axis_name(*column), name)))
+            places = [row for row in own if row["run"] in names]
+            ends = [{**row, "_number": len(groups)} for row in places if row["_number"] == 0]
+            base = theme.only_leading(chart_of(places + ends), model).encode(*circle.axes(), opacity=theme.focused())
+            line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=40)
+            lines, points = theme.lines_and_points(line, point, model, TIPS, order="_number:Q")
+            lines = lines if circles else theme.with_legend_clicks(lines)
+            circles.append(alt.layer(*_web(circle), lines, points, title=title, width=300, height=300))
     return alt.concat(*circles, columns=ACROSS, align="each")
 
 
@@ -177,23 +167,6 @@ class Circle(NamedTuple):
         return alt.X("_x:Q", axis=None, scale=scale), alt.Y("_y:Q", axis=axis, scale=scale, title=None)
 
 
-def _circle(
-    model: ReportModel, title: str, rows: list[dict[str, Any]], scaled: list[dict[str, Any]], *, first: bool
-) -> alt.TopLevelMixin:
-    """scaled: the rows that the rings are chosen by; first: it has the legend."""
-    groups = own_groups(model)
-    rings = ticks([row["value"] for row in scaled])
-    turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
-    circle = Circle(turns, rings, 2 * rings[0] - rings[1])
-    places = [{**row, **circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])} for row in rows]
-    ends = [{**row, "_number": len(groups)} for row in places if row["_number"] == 0]
-    base = only_leading(chart_of(places + ends), model).encode(*circle.axes(), opacity=focused())
-    line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=40)
-    lines, points = lines_and_points(line, point, model, ["run:N", "group:N", "value:Q"], order="_number:Q")
-    lines = with_legend_clicks(lines) if first else lines
-    return alt.layer(*_web(circle), lines, points, title=title, width=300, height=300)
-
-
 def _web(circle: Circle) -> list[alt.Chart]:
     """The rings, the one of 0 darker, the spokes, and the names of the groups at their ends."""
     across, up = circle.axes()
@@ -207,17 +180,16 @@ def _web(circle: Circle) -> list[alt.Chart]:
     zero = alt.when("datum._ring == 0").then(alt.value(1)).otherwise(alt.value(0.3))
     web = [
         chart_of(rings)
-        .mark_line(color=GREY, strokeWidth=1)
+        .mark_line(color=theme.GREY, strokeWidth=1)
         .encode(across, up, detail="_ring:N", order="_turn:Q", opacity=zero),
-        chart_of(spokes).mark_line(color=GREY, strokeWidth=1, opacity=0.3).encode(across, up, detail="_group:N"),
+        chart_of(spokes).mark_line(color=theme.GREY, strokeWidth=1, opacity=0.3).encode(across, up, detail="_group:N"),
     ]
-    shown = labels(circle.turns)
+    shown = theme.labels(circle.turns)
     for group, turn in circle.turns.items():
         end = {"_name": shown[group], **circle.place(circle.rings[-1] + 0.1 * circle.radius, turn)}
         right = math.sin(turn)
         align = "center" if abs(right) < 0.1 else "left" if right > 0 else "right"
-        words = chart_of([end]).mark_text(align=align, baseline="middle", limit=90)
-        web.append(words.encode(across, up, text="_name:N"))
+        web.append(chart_of([end]).mark_text(align=align, baseline="middle", limit=90).encode(across, up, text="_name:N"))
     return web
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,14 +13,14 @@ from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.metrics.families.pairs import ROLES, Pairs
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import followed
-from toolkit.reporting.figures.theme import GREY, drawn_runs, run_labels
 from toolkit.reporting.report.model import ReportModel
 
 KINDS = GOLD, NEGATIVES, OTHERS = ("gold", "negatives", "others")
 BINS = 30
-KIND_COLOURS = {GOLD: "#986D2C", NEGATIVES: "#028DED", OTHERS: GREY}
+KIND_COLOURS = {GOLD: "#986D2C", NEGATIVES: "#028DED", OTHERS: theme.GREY}
 KIND_DASHES = {GOLD: [1, 0], NEGATIVES: [6, 3], OTHERS: [2, 2]}
 
 
@@ -41,18 +42,14 @@ def lines_of(own: Run, found: Pairs, modes: Modes) -> Lines:
     in the base mode alone, whatever the mode of the line.
     """
     kinds = np.full(int(own.lengths.sum()), KINDS.index(OTHERS))
+    # where documents stand among all lines, which are in the order of queries and ranks
+    starts = dict(zip(own.query_ids, (np.cumsum(own.lengths) - own.lengths).tolist(), strict=True))
+    first = np.array([starts.get(name, 0) for name in found.all_ids], np.int64).reshape(len(ROLES), -1).T[found.queries]
     for kind, rows in ((GOLD, found.gold), (NEGATIVES, ~found.gold)):
-        kinds[_places(own, found, rows)] = KINDS.index(kind)
+        kinds[(first + found.ranks - 1)[rows[:, None] & ~found.missing]] = KINDS.index(kind)
     place = {mode: place for place, mode in enumerate(modes)}
     mode_of = np.array([place[modes.split(query_id)[1]] for query_id in own.query_ids], np.int64)
     return Lines(np.repeat(mode_of, own.lengths), kinds, own.scores_by_rank())
-
-
-def _places(own: Run, found: Pairs, rows: np.ndarray) -> np.ndarray:
-    """Where these documents stand among all lines, which are in the order of queries and ranks."""
-    starts = dict(zip(own.query_ids, (np.cumsum(own.lengths) - own.lengths).tolist(), strict=True))
-    first = np.array([starts.get(name, 0) for name in found.all_ids], np.int64).reshape(len(ROLES), -1).T[found.queries]
-    return (first + found.ranks - 1)[rows[:, None] & ~found.missing]
 
 
 def drawn(model: ReportModel) -> Drawn:
@@ -61,25 +58,20 @@ def drawn(model: ReportModel) -> Drawn:
     for facts in model.runs:
         of_groups = followed(model)[facts.name]
         lines = [lines_of(own_queries(facts.run, part), found, model.judgments.modes) for part, found in of_groups]
-        rows += _counted(facts.name, Lines(*map(np.concatenate, zip(*lines, strict=True))), model)
-    return Drawn(("run", "mode", "kind", "from score", "to score", "documents", "share"), tuple(rows))
-
-
-def _counted(name: str, lines: Lines, model: ReportModel) -> Iterator[tuple]:
-    edges = np.histogram_bin_edges(lines.scores, BINS)
-    for number, mode in enumerate(model.judgments.modes):
-        for code, kind in enumerate(KINDS):
-            counts, _ = np.histogram(lines.scores[(lines.modes == number) & (lines.kinds == code)], edges)
+        modes, kinds, scores = map(np.concatenate, zip(*lines, strict=True))
+        edges = np.histogram_bin_edges(scores, BINS)
+        for (number, mode), (code, kind) in itertools.product(enumerate(model.judgments.modes), enumerate(KINDS)):
+            counts, _ = np.histogram(scores[(modes == number) & (kinds == code)], edges)
+            bins = zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True)
             total = int(counts.sum())
-            for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True):
-                if total:
-                    yield name, mode, kind, low, high, count, count / total
+            rows += ((facts.name, mode, kind, low, high, count, count / total) for low, high, count in bins if total)
+    return Drawn(("run", "mode", "kind", "from score", "to score", "documents", "share"), tuple(rows))
 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a run and mode, a stepped line a kind of documents; the panels of a run have the same axes."""
     modes = list(model.judgments.modes)
-    shown, first = run_labels(model), drawn_runs(model)
+    shown, first = theme.run_labels(model), theme.drawn_runs(model)
     found: dict[str, list[tuple]] = {}
     for row in drawn(model).rows:
         found.setdefault(row[0], []).append(row)

@@ -8,25 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from toolkit.core.qrels import Qrels
-from toolkit.core.runs import Run
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.analyses.coverage import first_ranks
 from toolkit.evaluation.scores.scoring import own_queries
 from toolkit.evaluation.scores.stance import CUTOFF, FORMS, Tally, contested_questions, tally
 from toolkit.evaluation.scores.subtopics import has_subtopics, named_perspectives, perspectives
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
-from toolkit.reporting.figures.theme import (
-    INK,
-    NEAR_BLACK,
-    PALE,
-    cell,
-    focused,
-    lead,
-    lines_and_points,
-    only_leading,
-    with_legend_clicks,
-)
 from toolkit.reporting.report.model import ReportModel, RunFacts
 
 DEPTH = 100
@@ -41,14 +29,6 @@ def has_perspectives(model: ReportModel) -> bool:
     return not model.judgments.modes and all(has_subtopics(part.qrels) for part in model.judgments.parts)
 
 
-def found_by(run: Run, qrels: Qrels) -> tuple[np.ndarray, np.ndarray]:
-    """(queries, DEPTH) how many of a question's perspectives the top k hold, k from 1; and (queries,) how many it has."""
-    first = np.minimum(first_ranks(run, qrels, DEPTH), DEPTH + 1).astype(np.int64)
-    at = np.zeros((len(qrels.query_ids), DEPTH + 2), np.int64)
-    np.add.at(at, (named_perspectives(qrels)[0], first), 1)
-    return at[:, 1:-1].cumsum(axis=1), at.sum(axis=1)
-
-
 def curves(model: ReportModel, *, every: bool) -> Mapping[str, np.ndarray]:
     """Run -> (DEPTH,) the share of questions at each depth; over several groups the mean of theirs.
 
@@ -59,7 +39,11 @@ def curves(model: ReportModel, *, every: bool) -> Mapping[str, np.ndarray]:
     for facts in model.runs:
         of_groups = []
         for part in model.judgments.parts:
-            held, named = found_by(own_queries(facts.run, part), part.qrels)
+            first = np.minimum(first_ranks(own_queries(facts.run, part), part.qrels, DEPTH), DEPTH + 1).astype(np.int64)
+            at = np.zeros((len(part.qrels.query_ids), DEPTH + 2), np.int64)
+            np.add.at(at, (named_perspectives(part.qrels)[0], first), 1)
+            # how many of a question's perspectives the top k hold, k from 1; and how many it has
+            held, named = at[:, 1:-1].cumsum(axis=1), at.sum(axis=1)
             of_groups.append((held >= np.minimum(named[:, None], enough)).mean(axis=0))
         shares[facts.name] = np.mean(of_groups, axis=0)
     return shares
@@ -77,25 +61,22 @@ def drawn_depth(model: ReportModel, *, every: bool) -> Drawn:
 
 def draw_depth(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
     """A stepped line a run, with its points at the depths that the axis names."""
-    shares = curves(model, every=every)
     rows = [
         {"run": name, "depth": depth, "share": share}
-        for name, curve in shares.items()
+        for name, curve in curves(model, every=every).items()
         for depth, share in enumerate(curve.tolist(), 1)
         if depth in TICKS or share != curve[depth - 2]
     ]
-    base = only_leading(chart_of(lead(rows, model)), model).encode(
-        x=alt.X(
-            "depth:Q", title="depth (documents)", scale=alt.Scale(type="log", domain=[1, DEPTH]), axis=alt.Axis(values=TICKS)
-        ),
+    scale = alt.Scale(type="log", domain=[1, DEPTH])
+    base = theme.only_leading(chart_of(theme.lead(rows, model)), model).encode(
+        x=alt.X("depth:Q", title="depth (documents)", scale=scale, axis=alt.Axis(values=TICKS)),
         y=alt.Y("share:Q", title="questions (fraction)", scale=alt.Scale(domain=[0, 1])),
-        opacity=focused(),
+        opacity=theme.focused(),
     )
     line = base.mark_line(interpolate="step-after", strokeWidth=1.8)
-    named = base.transform_filter(alt.FieldOneOfPredicate(field="depth", oneOf=TICKS))
-    points = named.mark_point(filled=True, size=50)
-    lines, points = lines_and_points(line, points, model, ["run:N", "depth:Q", "share:Q"])
-    return alt.layer(with_legend_clicks(lines), points, width=520, height=280)
+    points = base.transform_filter(alt.FieldOneOfPredicate(field="depth", oneOf=TICKS)).mark_point(filled=True, size=50)
+    lines, points = theme.lines_and_points(line, points, model, ["run:N", "depth:Q", "share:Q"])
+    return alt.layer(theme.with_legend_clicks(lines), points, width=520, height=280)
 
 
 MRECALL = plot("mrecall", has_perspectives, partial(draw_depth, every=False), partial(drawn_depth, every=False), depth=DEPTH)
@@ -133,28 +114,26 @@ def drawn_stance(model: ReportModel) -> Drawn:
 def draw_stance(model: ReportModel) -> alt.TopLevelMixin:
     """A bar a run and form of the query, four parts long, each with its number where it has the room."""
     rows, ends = [], {}
-    for row in lead(drawn_stance(model).dicts(), model):
+    for row in theme.lead(drawn_stance(model).dicts(), model):
         start = ends.get((row["run"], row["query"]), 0.0)
         end = ends[row["run"], row["query"]] = start + row["share"]
         bar = row["run"] if row["query"] == FORMS[0] else f"{row['run']}, {row['query']}"
-        shown = cell(row["share"]) if row["share"] >= LABELLED else ""
+        shown = theme.cell(row["share"]) if row["share"] >= LABELLED else ""
         names = {"stance": SHOWN[row["stance"]], "_bar": bar, "_shown": shown}
         rows.append({**row, **names, "_start": start, "_end": end, "_middle": (start + end) / 2})
     bars = alt.Scale(domain=list(dict.fromkeys(row["_bar"] for row in rows)))
     base = chart_of(rows).encode(
         y=alt.Y("_bar:N", title=None, scale=bars, axis=alt.Axis(grid=False)),
-        opacity=focused(),
+        opacity=theme.focused(),
         tooltip=["run:N", "query:N", "stance:N", "share:Q"],
     )
     across = alt.X("_start:Q", title="questions (fraction)", scale=alt.Scale(domain=[0, 1]))
-    colours = alt.Scale(domain=list(SHOWN.values()), range=list(STANCE_COLOURS))
-    parts = base.mark_bar(stroke=INK, strokeWidth=0.8, height={"band": 0.8}).encode(
-        x=across, x2="_end:Q", color=alt.Color("stance:N", scale=colours, sort=None)
-    )
+    colour = alt.Color("stance:N", scale=alt.Scale(domain=list(SHOWN.values()), range=list(STANCE_COLOURS)), sort=None)
+    bar = base.mark_bar(stroke=theme.INK, strokeWidth=0.8, height={"band": 0.8})
+    parts = bar.encode(x=across, x2="_end:Q", color=colour)
     pale = alt.when(alt.FieldOneOfPredicate(field="stance", oneOf=[SHOWN["Both"], SHOWN["Neither"]]))
-    numbers = base.mark_text().encode(
-        x="_middle:Q", text="_shown:N", color=pale.then(alt.value(NEAR_BLACK)).otherwise(alt.value(PALE))
-    )
+    ink = pale.then(alt.value(theme.NEAR_BLACK)).otherwise(alt.value(theme.PALE))
+    numbers = base.mark_text().encode(x="_middle:Q", text="_shown:N", color=ink)
     return alt.layer(parts, numbers, width=480, height=alt.Step(24))
 
 
@@ -171,18 +150,16 @@ def drawn_lean(model: ReportModel) -> Drawn:
 
 def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
     """A line a run over the forms of the query."""
-    rows = lead(drawn_lean(model).dicts(), model)
+    rows = theme.lead(drawn_lean(model).dicts(), model)
     forms = alt.Scale(domain=list(FORMS))
-    across = alt.X(
-        "query:N", title="the query is the question, or one of its perspectives", scale=forms, axis=alt.Axis(labelAngle=0)
-    )
-    base = only_leading(chart_of(rows), model).encode(
-        x=across, y=alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)"), opacity=focused()
-    )
+    title = "the query is the question, or one of its perspectives"
+    across = alt.X("query:N", title=title, scale=forms, axis=alt.Axis(labelAngle=0))
+    up = alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)")
+    base = theme.only_leading(chart_of(rows), model).encode(x=across, y=up, opacity=theme.focused())
     line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=60)
-    lines, points = lines_and_points(line, point, model, ["run:N", "query:N", "lean:Q"])
+    lines, points = theme.lines_and_points(line, point, model, ["run:N", "query:N", "lean:Q"])
     zero = chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(y=alt.datum(0))
-    return alt.layer(zero, with_legend_clicks(lines), points, width=400, height=260)
+    return alt.layer(zero, theme.with_legend_clicks(lines), points, width=400, height=260)
 
 
 STANCES = plot("stance", has_sides, draw_stance, drawn_stance, cutoff=CUTOFF)

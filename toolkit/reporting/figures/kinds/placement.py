@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolkit.core.system.lazy_names import alt
-from toolkit.reporting.figures.theme import FADED, FOCUS
+from toolkit.reporting.figures import theme
 
 LINE = 13  # pixels from one label of 11 px to the next
 WIDTH = 6.5  # of a character of 11 px, on average
 FAR = 60  # square pixels that a label rather covers than to stand a step away from its point
 OUT = 60  # pixels
 PALE = 0.3
-NONE_CHOSEN = f"length({FOCUS}) == 0"
+NONE_CHOSEN = f"length({theme.FOCUS}) == 0"
 AROUND = ((8, 0, "left"), (-8, 0, "right"), (0, -13, "center"), (0, 13, "center"))
 DIAGONAL = ((7, -11, "left"), (7, 11, "left"), (-7, -11, "right"), (-7, 11, "right"))
 
@@ -92,13 +92,13 @@ def _box(point: tuple[float, float], label: Beside, name: str) -> _Box:
 
 def label_opacity() -> Any:
     """Of a label with the fields `run` and `_shown`: there where its run is chosen, or it is shown and none is."""
-    return _visible().when("datum._shown").then(alt.value(FADED)).otherwise(alt.value(0))
+    return _visible().when("datum._shown").then(alt.value(theme.FADED)).otherwise(alt.value(0))
 
 
 def line_opacity() -> Any:
     """Of a run's marks: runs without a label that shows are pale until they are chosen, so that many stay readable."""
-    return _visible().when(NONE_CHOSEN).then(alt.value(PALE)).otherwise(alt.value(FADED))
+    return _visible().when(NONE_CHOSEN).then(alt.value(PALE)).otherwise(alt.value(theme.FADED))
 
 
 def _visible() -> Any:
-    return alt.when(f"indexof({FOCUS}, datum.run) >= 0 || ({NONE_CHOSEN} && datum._shown)").then(alt.value(1))
+    return alt.when(f"indexof({theme.FOCUS}, datum.run) >= 0 || ({NONE_CHOSEN} && datum._shown)").then(alt.value(1))

@@ -11,10 +11,10 @@ from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.core.system.lazy_names import alt
 from toolkit.evaluation.scores.scoring import AVERAGE
 from toolkit.metrics.families.pairs import Pairs
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import best_runs, followed, following, shown_column
 from toolkit.reporting.figures.kinds.placement import label_opacity, line_opacity, spread
-from toolkit.reporting.figures.theme import run_labels, run_looks
 from toolkit.reporting.report.model import ReportModel
 
 GOLD, NEGATIVES = KINDS = ("gold documents", "instruction negatives")
@@ -92,60 +92,47 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a kind of documents, a line a run; labels at the lines' ends."""
-    shown = run_labels(model)
+    shown = theme.run_labels(model)
     rows = [row for row in drawn(model).rows if row[1] == model.overall]
     modes = mode_names(model)
     labelled = {facts.name for facts in best_runs(model, following(model), LABELLED)}
     ends = max(min(row[4] for row in rows) / 1.15, 1), max(row[4] for row in rows) * 1.15
     panels = []
     for kind in dict.fromkeys(row[2] for row in rows):
-        lines = [
-            {
-                "run": shown[name],
-                "_place": modes.index(mode),
-                "kind": kind,
-                "mode": mode,
-                "rank": round(rank, 3),
-                "missing": f"{missing:,} of {documents:,}",
-                "_share": round(missing / documents, 3),
-                "_shown": name in labelled,
-            }
-            for name, _, of_kind, mode, rank, documents, missing in rows
-            if of_kind == kind
-        ]
+        lines = []
+        for name, _, _, mode, rank, documents, missing in (row for row in rows if row[2] == kind):
+            row = {"run": shown[name], "_place": modes.index(mode), "kind": kind, "mode": mode, "rank": round(rank, 3)}
+            row |= {"missing": f"{missing:,} of {documents:,}", "_share": round(missing / documents, 3)}
+            lines.append({**row, "_shown": name in labelled})
         panels.append(_panel(model, f"{kind}: {WANTED[kind, len(modes) > 2]}", lines, ends))
     return alt.hconcat(*panels, spacing=20)
 
 
 def _panel(model: ReportModel, title: str, lines: list[dict], ends: tuple[float, float]) -> alt.LayerChart:
     last = [row for row in lines if row["_place"] == len(mode_names(model)) - 1]
-    labels = [*_spread_labels([row for row in last if row["_shown"]], ends)]
+    shown, scale = [row for row in last if row["_shown"]], HEIGHT / np.log(ends[1] / ends[0])
+    pixels = spread([scale * np.log(row["rank"] / ends[0]) for row in shown], HEIGHT)
+    ranks = [round(float(ends[0] * np.exp(pixel / scale)), 3) for pixel in pixels]
+    labels = [{**row, "_at": rank} for row, rank in zip(shown, ranks, strict=True)]
     labels += [{**row, "_at": row["rank"]} for row in last if not row["_shown"]]  # shown when its run is chosen
     axes = {"x": _modes_axis(model), "y": _rank_axis(ends, AXIS)}
     base = chart_of(lines).encode(**axes, opacity=line_opacity())
     beside = chart_of(labels).encode(x="_place:Q", opacity=label_opacity())
     return alt.layer(
-        base.mark_line(strokeWidth=2).encode(detail="run:N", **run_looks(model, "color")),
+        base.mark_line(strokeWidth=2).encode(detail="run:N", **theme.run_looks(model, "color")),
         base.mark_point(size=55, strokeWidth=1.8).encode(
-            **run_looks(model, "stroke", "fill", "shape"),
+            **theme.run_looks(model, "stroke", "fill", "shape"),
             fillOpacity=alt.when(f"datum._share >= {MANY_MISSING}").then(alt.value(0)).otherwise(alt.value(1)),
             tooltip=["run:N", "mode:N", alt.Tooltip("rank:Q", title="mean rank", format=".2f"), "missing:N"],
         ),
         beside.mark_rule(xOffset=6, x2Offset=16, strokeWidth=0.8).encode(
-            x2="_place:Q", y="rank:Q", y2="_at:Q", **run_looks(model, "color")
+            x2="_place:Q", y="rank:Q", y2="_at:Q", **theme.run_looks(model, "color")
         ),
         beside.mark_text(align="left", dx=18, fontSize=11).encode(y="_at:Q", text="run:N"),
         width=WIDTH,
         height=HEIGHT,
         title=alt.Title(title, fontSize=12, fontWeight="bold", anchor="start"),
     )
-
-
-def _spread_labels(rows: list[dict], ends: tuple[float, float]) -> Iterator[dict]:
-    """Rows with the rank `_at` which their label stands."""
-    scale = HEIGHT / np.log(ends[1] / ends[0])
-    for row, pixel in zip(rows, spread([scale * np.log(row["rank"] / ends[0]) for row in rows], HEIGHT), strict=True):
-        yield {**row, "_at": round(float(ends[0] * np.exp(pixel / scale)), 3)}
 
 
 def _modes_axis(model: ReportModel) -> alt.X:
@@ -160,8 +147,7 @@ def _rank_axis(ends: tuple[float, float], title: str) -> alt.Y:
     """Ranks, the first on top."""
     scale = alt.Scale(type="log", domain=[ends[1], ends[0]], nice=False)
     values = [tick for tick in TICKS if ends[0] <= tick <= ends[1]]
-    axis = alt.Axis(values=values, format="d", labelOverlap=True)
-    return alt.Y("rank:Q", title=title, scale=scale, axis=axis)
+    return alt.Y("rank:Q", title=title, scale=scale, axis=alt.Axis(values=values, format="d", labelOverlap=True))
 
 
 RANK_SLOPES = plot("rank-slopes", applies, draw, drawn, labelled=LABELLED)
@@ -181,7 +167,7 @@ def drawn_by_query(model: ReportModel) -> Drawn:
 
 def draw_by_query(model: ReportModel) -> alt.TopLevelMixin:
     """A column a run, a row a kind of documents, a line a query; those that move as the instruction wants are in colour."""
-    shown = run_labels(model)
+    shown = theme.run_labels(model)
     by_panel: dict[tuple[str, str], list[tuple]] = {}
     for row in drawn_by_query(model).rows:
         by_panel.setdefault((row[2], row[0]), []).append(row)
@@ -218,14 +204,13 @@ def _queries_panel(model: ReportModel, run: str, kind: str, rows: list[tuple], a
             x=_modes_axis(model),
             y=axis,
             detail="query:N",
-            color=alt.when("datum.wanted").then(run_looks(model, "color")["color"]).otherwise(alt.value(OTHERS)),
+            color=alt.when("datum.wanted").then(theme.run_looks(model, "color")["color"]).otherwise(alt.value(OTHERS)),
             tooltip=["run:N", "query:N", "mode:N", alt.Tooltip("rank:Q", title="mean rank", format=".2f")],
         )
     )
     text = f"{kind.removeprefix('instruction ')}: {sum(wanted)} of {len(rows)} {'rise' if kind == GOLD else 'fall'}"
-    title = alt.Title(
-        run, subtitle=text, fontSize=12, fontWeight="bold", anchor="start", frame="group", offset=8, limit=SMALL + 40
-    )
+    place = {"anchor": "start", "frame": "group", "offset": 8, "limit": SMALL + 40}
+    title = alt.Title(run, subtitle=text, fontSize=12, fontWeight="bold", **place)
     return alt.layer(
         base.mark_line(strokeWidth=1.2, opacity=0.55),
         base.mark_point(size=18, filled=True, opacity=0.7),

@@ -8,21 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolkit.core.system.lazy_names import alt
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import Column, over
 from toolkit.reporting.figures.kinds.placement import Beside, beside_points
-from toolkit.reporting.figures.theme import (
-    GREY,
-    LEADS,
-    MOST,
-    axis_name,
-    focused,
-    lead,
-    only_leading,
-    run_looks,
-    run_names,
-    ticks,
-)
 from toolkit.reporting.report.model import ReportModel, leading_columns
 
 UNITS = {
@@ -68,8 +57,8 @@ def family(name: str) -> str:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a measure, a point with its name a run, a line a family of models."""
-    rows = lead(drawn(model).dicts("measure", "mode", "run", "cost", "value"), model)
-    called = {shown: family(facts.called) for facts, shown in zip(model.runs, run_names(model), strict=True)}
+    rows = theme.lead(drawn(model).dicts("measure", "mode", "run", "cost", "value"), model)
+    called = {shown: family(facts.called) for facts, shown in zip(model.runs, theme.run_names(model), strict=True)}
     costs = [row["cost"] for row in rows]
     low, high = min(costs) / ROOM, max(costs) * ROOM
     high *= (high / low) ** NAMED
@@ -82,20 +71,20 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     panels = []
     for column in dict.fromkeys((row["measure"], row["mode"]) for row in rows):
         own = [row for row in rows if (row["measure"], row["mode"]) == column]
-        bounds = ticks([row["value"] for row in own])
+        bounds = theme.ticks([row["value"] for row in own])
         scale = alt.Scale(domain=[bounds[0], bounds[-1]])
-        up = alt.Y("value:Q", title=axis_name(*column), scale=scale, axis=alt.Axis(values=bounds))
-        base = only_leading(chart_of(own), model).encode(across, up, opacity=focused())
+        up = alt.Y("value:Q", title=theme.axis_name(*column), scale=scale, axis=alt.Axis(values=bounds))
+        base = theme.only_leading(chart_of(own), model).encode(across, up, opacity=theme.focused())
         points = base.mark_point(filled=True, size=70).encode(
-            **run_looks(model, "color", "shape"),
+            **theme.run_looks(model, "color", "shape"),
             tooltip=["run:N", alt.Tooltip("cost:Q", title=model.x, format="~s"), "value:Q"],
         )
-        named = [{**row, "_family": called[row["run"]]} for row in own if LEADS in row or len(model.runs) <= MOST]
-        lines = chart_of(named).mark_line(color=GREY, strokeWidth=1).encode(across, up, detail="_family:N")
+        named = [{**row, "_family": called[row["run"]]} for row in own if theme.LEADS in row or len(model.runs) <= theme.MOST]
+        lines = chart_of(named).mark_line(color=theme.GREY, strokeWidth=1).encode(across, up, detail="_family:N")
         words = [
             chart_of([row])
             .mark_text(dx=label.dx, dy=label.dy, align=label.align, baseline="middle")
-            .encode(across, up, text="run:N", opacity=focused())
+            .encode(across, up, text="run:N", opacity=theme.focused())
             for row, label in zip(named, _labels(named, (low, high), (bounds[0], bounds[-1])), strict=True)
         ]
         panels.append(alt.layer(lines, points, *words, width=WIDTH, height=HEIGHT))

@@ -13,20 +13,9 @@ from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.core.system.lazy_names import alt
 from toolkit.metrics.families.paired import VARIANTS, wise_of_ranks
 from toolkit.metrics.families.pairs import BASE, CHANGED, REVERSED
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import followed
-from toolkit.reporting.figures.theme import (
-    COLOURS,
-    DASHES,
-    GREY,
-    NEAR_BLACK,
-    cell,
-    focused,
-    lead,
-    only_leading,
-    run_looks,
-    with_legend_clicks,
-)
 from toolkit.reporting.report.model import ReportModel
 
 K = 20
@@ -84,7 +73,7 @@ def draw_surface(model: ReportModel) -> alt.TopLevelMixin:
     panels = []
     for variant in VARIANTS:
         worse = [row[COLUMNS.index(variant)] for row in rows if side_of(*row[3:6]) is None]
-        neither = [f"{len(worse):,} did neither, mean {cell(np.mean(worse))}"] if worse else []
+        neither = [f"{len(worse):,} did neither, mean {theme.cell(np.mean(worse))}"] if worse else []
         left = wise_of_ranks(x, y, x + 1, n, K, variant)
         right = np.where(y <= x, wise_of_ranks(x, np.ones_like(x), y, n, K, variant), np.nan)
         for side, values, words in ((CLIMBED, left, []), (ROSE, right, ["grey: cannot occur", *neither])):
@@ -115,7 +104,7 @@ def _ground(values: np.ndarray, side: Side, deepest: int, words: list[str]) -> l
             color=alt.Color("_value:Q", scale=colours, legend=alt.Legend(title="WISE")),
         )
     )
-    grey = chart_of([{}]).mark_rect(color=GREY, opacity=0.35)
+    grey = chart_of([{}]).mark_rect(color=theme.GREY, opacity=0.35)
     text = chart_of([{"_text": words}]).mark_text(align="left", baseline="top")
     return [grey, cells, *([text.encode(x=alt.value(6), y=alt.value(6), text="_text:N")] if words else [])]
 
@@ -130,18 +119,18 @@ def _points(model: ReportModel, rows: Sequence[tuple], side: Side, deepest: int)
     marks = [{"run": name, "R_ori": x, side.other: y, "documents": times} for (name, x, y), times in places.items()]
     sizes = alt.Scale(type="sqrt", domain=[1, MANY], range=[30, 160], clamp=True)
     points = (
-        only_leading(chart_of(lead(marks, model)), model)
-        .mark_point(filled=True, stroke=NEAR_BLACK, strokeWidth=0.8)
+        theme.only_leading(chart_of(theme.lead(marks, model)), model)
+        .mark_point(filled=True, stroke=theme.NEAR_BLACK, strokeWidth=0.8)
         .encode(
             alt.X(**_ranks("R_ori", "R_ori", deepest)),
             alt.Y(**_ranks(side.other, side.other, deepest)),
-            **run_looks(model, "fill", "shape", legend=True),
+            **theme.run_looks(model, "fill", "shape", legend=True),
             size=alt.Size("documents:Q", scale=sizes, legend=None),
-            opacity=focused(0.9),
+            opacity=theme.focused(0.9),
             tooltip=["run:N", "R_ori:Q", f"{side.other}:Q", "documents:Q"],
         )
     )
-    return with_legend_clicks(points) if side is CLIMBED else points
+    return theme.with_legend_clicks(points) if side is CLIMBED else points
 
 
 def side_of(r_ori: int, r_ins: int, r_rev: int) -> Side | None:
@@ -153,8 +142,7 @@ def side_of(r_ori: int, r_ins: int, r_rev: int) -> Side | None:
 
 def edges(deepest: int) -> np.ndarray:
     """Where cells of ranks begin and end: one a rank to 20, then ever wider ones."""
-    wider = np.geomspace(SINGLE + 1, deepest + 1, 13).round()
-    return np.unique([*range(1, SINGLE + 2), *wider]) - 0.5
+    return np.unique([*range(1, SINGLE + 2), *np.geomspace(SINGLE + 1, deepest + 1, 13).round()]) - 0.5
 
 
 def centres(deepest: int) -> np.ndarray:
@@ -201,14 +189,14 @@ def draw_reward(model: ReportModel) -> alt.TopLevelMixin:
         base = chart_of(row for row in rows if row["way"] == way).encode(
             x=alt.X("rank:Q", title="R_ori (rank)", scale=alt.Scale(domain=[1, SHOWN], nice=False)),
             y=alt.Y("value:Q", title="WISE (fraction)", scale=alt.Scale(domain=[min(0.0, lowest), 1])),
-            color=alt.Color("variant:O", scale=alt.Scale(domain=list(VARIANTS), range=list(COLOURS[1:4]))),
+            color=alt.Color("variant:O", scale=alt.Scale(domain=list(VARIANTS), range=list(theme.COLOURS[1:4]))),
             strokeDash=alt.StrokeDash(
-                "variant:O", scale=alt.Scale(domain=list(VARIANTS), range=[list(each) for each in DASHES[:3]])
+                "variant:O", scale=alt.Scale(domain=list(VARIANTS), range=[list(each) for each in theme.DASHES[:3]])
             ),
             strokeWidth=alt.StrokeWidth("variant:O", scale=alt.Scale(domain=list(VARIANTS), range=widths)),
             tooltip=["variant:O", alt.Tooltip("rank:Q", title="R_ori"), alt.Tooltip("value:Q", title="WISE")],
         )
-        limit = chart_of([{}]).mark_rule(color=GREY).encode(x=alt.datum(K))
+        limit = chart_of([{}]).mark_rule(color=theme.GREY).encode(x=alt.datum(K))
         panels.append(alt.layer(limit, base.mark_line(), title=f"a gold document that {way}", width=300, height=220))
     return alt.concat(*panels, columns=2, align="each")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from toolkit import registry
 from toolkit.core.system.lazy_names import alt
+from toolkit.reporting.figures import theme
 from toolkit.reporting.figures.charts import Drawn, chart_of, plot
 from toolkit.reporting.figures.columns import Column, argued, over, shown_column
-from toolkit.reporting.figures.theme import NAMES_ONCE, ROWS, STEP, focused, run_looks, run_rows, runs_shown
 from toolkit.reporting.report.model import ReportModel
 from toolkit.reporting.tables.rank_table import ranked
 
@@ -40,27 +40,21 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a number, a line a run; all panels have the ranks of all runs."""
-    shown = runs_shown(model)
+    shown = theme.runs_shown(model)
     names, rows = list(shown.values()), drawn(model).rows
-    looks, panels = run_looks(model, "color", "shape"), []
+    looks, panels = theme.run_looks(model, "color", "shape"), []
     ticks = sorted({1, *range(0, len(model.runs) + 1, max(1, len(model.runs) // 6)), len(model.runs)} - {0})
     for column in columns(model):
+        measure = shown_column(column)
         data = [
-            {
-                "measure": shown_column(column),
-                "run": shown[name],
-                "rank": rank,
-                "low": low,
-                "high": high,
-                "score": round(score, 4),
-            }
+            {"measure": measure, "run": shown[name], "rank": rank, "low": low, "high": high, "score": round(score, 4)}
             for *of_column, name, rank, low, high, score in rows
             if tuple(of_column) == column and name in shown
         ]
-        down = run_rows(model, names)
+        down = theme.run_rows(model, names)
         scale = alt.Scale(domain=[0.5, len(model.runs) + 0.5], nice=False)
         across = alt.X("low:Q", title="rank", scale=scale, axis=alt.Axis(values=ticks, format="d", grid=True))
-        chart = chart_of(data).encode(y=down, opacity=focused())
+        chart = chart_of(data).encode(y=down, opacity=theme.focused())
         panels.append(
             alt.layer(
                 chart.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q", color=looks["color"]),
@@ -71,13 +65,13 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
                     tooltip=["run:N", *(alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS)],
                 ),
                 width=min(240, WIDTH // len(columns(model))),
-                height=alt.Step(STEP),
-                title=alt.Title(shown_column(column), fontSize=12, fontWeight="bold", anchor="start", frame="group"),
+                height=alt.Step(theme.STEP),
+                title=alt.Title(measure, fontSize=12, fontWeight="bold", anchor="start", frame="group"),
             )
         )
-    return alt.concat(*panels, columns=len(panels), spacing=14, usermeta=NAMES_ONCE)
+    return alt.concat(*panels, columns=len(panels), spacing=14, usermeta=theme.NAMES_ONCE)
 
 
 TIPS = (("score", "score", ".3f"), ("rank", "rank", "d"), ("low", "may be from", "d"), ("high", "to", "d"))
 
-SYSTEM_RANKS = plot("system-ranks", applies, draw, drawn, most=ROWS)
+SYSTEM_RANKS = plot("system-ranks", applies, draw, drawn, most=theme.ROWS)

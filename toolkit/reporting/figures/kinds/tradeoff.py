@@ -70,16 +70,18 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         _ends([value for row in found for value in (row[1], *row[4:]) if value is not None]),
         _ends([value for row in found for value in row[2:4] if value is not None]),
     ]
-    rows = [
-        {
-            "run": called[row[0]],
-            **{key: round(value, 4) for key, value in zip(FIELDS, row[1:], strict=True) if value is not None},
-            "_shown": row[0] in labelled,
-        }
-        for row in found
-    ]
+    rows = []
+    for name, *values in found:
+        numbers = {key: round(value, 4) for key, value in zip(FIELDS, values, strict=True) if value is not None}
+        rows.append({"run": called[name], **numbers, "_shown": name in labelled})
     blind = sorted({row["blind"] for row in rows if "blind" in row})
-    marks = _said(rows, blind[0] if len(blind) == 1 else None, ends)
+    marks: list[dict[str, Any]] = []  # what stands beside the reference lines
+    if len(blind) == 1:
+        marks.append({"_x": blind[0], "_y": ends[1][1], "_text": "blind: ignores instructions", "_line": True})
+    if bands := [row for row in rows if "random, low" in row]:
+        lowest = min(bands, key=lambda row: row["relevance"])
+        text = "random orders of the same lists"
+        marks.append({"_x": lowest["random, low"], "_y": lowest["relevance"], "_text": text, "_line": False})
     best = [called[name] for name in front([row[:3] for row in found])]
     steps = [{f"_{key}": row[key] for key in FIELDS[:2]} for name in best for row in rows if row["run"] == name]
     for name, size in LAYOUTS.items():
@@ -92,18 +94,6 @@ def _ends(values: Sequence[float]) -> list[float]:
     low, high = min(values), max(values)
     margin = max(MARGIN * (high - low), 0.005) if high > low else 0.05
     return [round(low - margin, 3), round(high + margin, 3)]
-
-
-def _said(rows: Sequence[Mapping[str, Any]], blind: float | None, ends: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
-    """What stands beside the reference lines."""
-    marks = (
-        [{"_x": blind, "_y": ends[1][1], "_text": "blind: ignores instructions", "_line": True}] if blind is not None else []
-    )
-    if bands := [row for row in rows if "random, low" in row]:
-        lowest = min(bands, key=lambda row: row["relevance"])
-        text = "random orders of the same lists"
-        marks.append({"_x": lowest["random, low"], "_y": lowest["relevance"], "_text": text, "_line": False})
-    return marks
 
 
 def _place(
@@ -130,8 +120,7 @@ def _place(
         x, y = pixels(row["following"], row["relevance"])
         _, other = pixels(row["following"], row.get("relevance in base mode", row["relevance"]))
         others.append((x - 3, min(y, other), x + 3, max(y, other)))
-    corners = [pixels(step["_following"], step["_relevance"]) for step in steps]
-    for (x, y), (next_x, next_y) in itertools.pairwise(corners):
+    for (x, y), (next_x, next_y) in itertools.pairwise([pixels(step["_following"], step["_relevance"]) for step in steps]):
         others += [(x - 2, y, x + 2, next_y), (x, next_y - 2, next_x, next_y + 2)]
     points = [pixels(row["following"], row["relevance"]) for row in rows]
     for row, label in zip(rows, beside_points(points, [row["run"] for row in rows], size, others), strict=True):
