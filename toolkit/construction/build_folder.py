@@ -163,11 +163,17 @@ class BuildFolder:
             except KeyboardInterrupt as end:
                 end.add_note("the same command resumes")
                 raise
-        entered = len(items) if number else counts.all
-        counted = {"left": counts.left, "waiting": counts.waiting, "rejected": dict(counts.rejected), "asked": tools.asked}
-        figures = {name: dict(each) for name, each in step.figures(file.items()).items()}
-        seconds = round(time.monotonic() - started, 3)
-        record = StepRecord(depends, counts.sha256, entered, **counted, figures=figures, seconds=seconds)
+        record = StepRecord(
+            depends,
+            counts.sha256,
+            entered=len(items) if number else counts.all,
+            left=counts.left,
+            waiting=counts.waiting,
+            rejected=dict(counts.rejected),
+            asked=tools.asked,
+            figures={name: dict(each) for name, each in step.figures(file.items()).items()},
+            seconds=round(time.monotonic() - started, 3),
+        )
         file.write_record(step, record)
         if record.failed:
             say(f"warning: {step.name}: {record.failed:,} requests unanswered: the next run asks again")

@@ -184,11 +184,18 @@ def render(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) -
 
     style = _file(Path(pages.__file__).parent / "page.css") + _file(FOLDER / "review_page.css")
     script = _file(FOLDER / "review_page.js")
-    about = {"title": form.title, "introduction": form.introduction, "form": form.name, "export": export.digest}
-    about |= {"version": __version__, "data": Markup(pages.script_json(_data(form, sheets, export)))}
-    sources = {"style": Markup(style), "style_sha256": _source(style)}
-    sources |= {"script": Markup(script), "script_sha256": _source(script)}
-    page = pages.template(FOLDER, "review_page.html").render(**about, **sources)
+    page = pages.template(FOLDER, "review_page.html").render(
+        title=form.title,
+        introduction=form.introduction,
+        form=form.name,
+        export=export.digest,
+        version=__version__,
+        style=Markup(style),
+        style_sha256=_source(style),
+        script=Markup(script),
+        script_sha256=_source(script),
+        data=Markup(pages.script_json(_data(form, sheets, export))),
+    )
     if len(page.encode()) > pages.LIMIT:
         message = f"the page would have {len(page.encode()) / 1e6:.1f} MB with its {len(sheets):,} items"
         raise ToolkitError(message, "--first N exports a part of them")

@@ -218,11 +218,22 @@ def _facts(
     by_key: dict[Key, list[Score]] = defaultdict(list)
     for row in (row for row in rows[run.tag] if row.query_id):
         by_key[Key(row.group, row.measure, row.mode)].append(row)
-    values = {}
-    for key, own in by_key.items():
-        values[key] = QueryValues(tuple(row.query_id for row in own), np.array([row.value for row in own]))
-    scores = tuple(row for row in rows[run.tag] if not row.query_id)
-    references = {order: tuple(aggregate) for order, aggregate in rows.items() if order != run.tag}
-    about = {"name": name, "run": run, "system": system, "called": called, "heading": heading_of(first, called)}
-    about |= {"cost": cost_of(records, system), "records": records, "sources": tuple(files), "findings": findings}
-    return RunFacts(**about, scores=scores, judged=tuple(judged), references=references, values=values)
+    values = {
+        key: QueryValues(tuple(row.query_id for row in own), np.array([row.value for row in own]))
+        for key, own in by_key.items()
+    }
+    return RunFacts(
+        name=name,
+        run=run,
+        system=system,
+        called=called,
+        heading=heading_of(first, called),
+        cost=cost_of(records, system),
+        records=records,
+        sources=tuple(files),
+        scores=tuple(row for row in rows[run.tag] if not row.query_id),
+        judged=tuple(judged),
+        findings=findings,
+        references={order: tuple(aggregate) for order, aggregate in rows.items() if order != run.tag},
+        values=values,
+    )

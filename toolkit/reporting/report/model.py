@@ -195,6 +195,9 @@ def best_of(values: Mapping[str, float], measure: str) -> list[str]:
 def leading_columns(model: ReportModel) -> list[tuple[str, str]]:
     """The columns that stand for a benchmark: its first measure, and those over pairs of modes or groups of queries."""
     columns = model.columns(model.overall)
-    ranked = (column for column in columns if is_ranked(*column, model.judgments.modes))
-    over = ("paired", "group")
-    return [column for column in ranked if column[0] == columns[0][0] or registry.measure(column[0]).over in over]
+    return [
+        column
+        for column in columns
+        if is_ranked(*column, model.judgments.modes)
+        and (column[0] == columns[0][0] or registry.measure(column[0]).over in ("paired", "group"))
+    ]

@@ -80,14 +80,23 @@ def page_table(
         values = [0.0, *(number for number in numbers if number is not None)]
         domains.append((min(values), max(values)))
     heads = [_head(head, f"{id}-{place}", about or {}) for place, head in enumerate(flat.heads)]
-    own = [head["about"] for head in heads if head["about"] and head["about"].id.startswith(id)]
-    rows = []
-    for row in flat.rows:
-        made = [_cell(flat, model, row, place, domains[place]) for place in range(len(row))]
-        rows.append({**looks.get(row[0].text, {"run": "", "colour": ""}), "cells": made})
-    shown = {"id": id, "title": table.title, "legend": "" if table.group else table.caption, "kind": table.kind}
-    shown |= {"heads": heads, "abouts": own, "baseline": model.baseline if model else "", "rows": rows}
-    return {**shown, "latex": pages.gzipped(to_latex([table]))}
+    return {
+        "id": id,
+        "title": table.title,
+        "legend": "" if table.group else table.caption,
+        "kind": table.kind,
+        "heads": heads,
+        "abouts": [head["about"] for head in heads if head["about"] and head["about"].id.startswith(id)],
+        "baseline": model.baseline if model else "",
+        "rows": [
+            {
+                **looks.get(row[0].text, {"run": "", "colour": ""}),
+                "cells": [_cell(flat, model, row, place, domains[place]) for place in range(len(row))],
+            }
+            for row in flat.rows
+        ],
+        "latex": pages.gzipped(to_latex([table])),
+    }
 
 
 def _flat(table: Table) -> Table:
@@ -130,10 +139,14 @@ def _cell(
     titles = [table.marks[mark] for mark in cell.mark.split()[:1] if mark not in SIGNS]
     titles += [f"instructions ignored: {cell.blind:z.3f}"] if cell.blind is not None else []
     titles += [f"random orders: {cell.band[0]:z.3f} to {cell.band[1]:z.3f}"] if cell.band else []
-    text = cell.text.replace("-", "\u2212") if cell.value is not None else cell.text
-    mark = " ".join(mark for mark in cell.mark.split() if mark not in SIGNS)
-    bar = _bar(cell, domain) if of_scores and cell.value is not None else ""
-    return {"text": text, "value": cell.value, "mark": mark, "signs": signs, "bar": bar, "title": "; ".join(titles)}
+    return {
+        "text": cell.text.replace("-", "\u2212") if cell.value is not None else cell.text,
+        "value": cell.value,
+        "mark": " ".join(mark for mark in cell.mark.split() if mark not in SIGNS),
+        "signs": signs,
+        "bar": _bar(cell, domain) if of_scores and cell.value is not None else "",
+        "title": "; ".join(titles),
+    }
 
 
 def _bar(cell: Cell, domain: tuple[float, float]) -> str:

@@ -96,12 +96,20 @@ class SitePages:
         modes = model.judgments.modes
         queries = {modes.split(query_id)[0] for query_id in model.judgments.query_ids}
         cores = [set((part.cores or {}).values()) for part in model.judgments.parts]
-        about = {"name": model.name, "page": self.contents.benchmark_page(model), "mini": bool(spec and spec.mini)}
-        about |= {"description": spec.description.partition("; no score")[0] if spec else "judged by files"}
-        about |= {"licence": spec.source.get("licence", "") if spec else "", "pairs": self._pairs(page, model)}
-        about |= {"modes": ", ".join(f"{name} ({modes[name]})" for name in modes), "groups": len(model.judgments.parts)}
-        about |= {"queries": len(queries), "cores": sum(map(len, cores)) if all(cores) else len(queries)}
-        return about | {"runs": len(model.runs), "width": len(headline_columns(model))}
+        return {
+            "name": model.name,
+            "page": self.contents.benchmark_page(model),
+            "mini": bool(spec and spec.mini),
+            "description": spec.description.partition("; no score")[0] if spec else "judged by files",
+            "groups": len(model.judgments.parts),
+            "queries": len(queries),
+            "cores": sum(map(len, cores)) if all(cores) else len(queries),
+            "modes": ", ".join(f"{name} ({modes[name]})" for name in modes),
+            "runs": len(model.runs),
+            "width": len(headline_columns(model)),
+            "licence": spec.source.get("licence", "") if spec else "",
+            "pairs": self._pairs(page, model),
+        }
 
     def _pairs(self, page: str, model: ReportModel) -> list[tuple[str, str]]:
         found = [(path, a, b) for path, (each, a, b) in self.contents.pair_pages.items() if each is model]
@@ -111,6 +119,7 @@ class SitePages:
         """One system: what it is, its runs over benchmarks, what changed from version to version, records and commands."""
         page = self.contents.system_page(called)
         entries = self.contents.systems[called]
+        spec = entries[0].facts.system
         by_model = ((model, [entry for entry in entries if entry.model is model]) for model in self.contents.models)
         tables = [self._runs(page, model, own) for model, own in by_model]
         versions = [each for key, each in self.contents.versions.items() if key[1] == called and len(each) > 1]
@@ -119,9 +128,17 @@ class SitePages:
         for entry in entries:
             dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in entry.facts.records]
             records.append((entry, list(zip((each for each in entry.downloads if each.record), dumped, strict=True))))
-        lines = dict.fromkeys(line for entry in entries for line in commands(entry.facts))
-        about = {"kind": entries[0].facts.heading, "spec": entries[0].facts.system, "commands": "\n".join(lines)}
-        return self._page(page, called, "system.html", **about, tables=tables, history=history, records=records)
+        return self._page(
+            page,
+            called,
+            "system.html",
+            kind=entries[0].facts.heading,
+            spec=spec,
+            tables=tables,
+            history=history,
+            records=records,
+            commands="\n".join(dict.fromkeys(line for entry in entries for line in commands(entry.facts))),
+        )
 
     def _runs(self, page: str, model: ReportModel, entries: Sequence[Entry]) -> dict[str, Any]:
         columns = leading_columns(model)
@@ -135,11 +152,15 @@ class SitePages:
 
     def files(self) -> str:
         """Every file of a run with its record and digest, and the commands that make all of it again."""
-        entries = self.contents.entries
-        lines = "\n".join(dict.fromkeys(line for entry in entries for line in commands(entry.facts)))
-        unknown = [entry.facts.name for entry in entries if not commands(entry.facts)]
-        made = {"commands": lines, "unknown": unknown, "command": self.command}
-        return self._page(FILES, "Runs and commands", "runs.html", entries=entries, **made)
+        return self._page(
+            FILES,
+            "Runs and commands",
+            "runs.html",
+            entries=self.contents.entries,
+            commands="\n".join(dict.fromkeys([line for entry in self.contents.entries for line in commands(entry.facts)])),
+            unknown=[entry.facts.name for entry in self.contents.entries if not commands(entry.facts)],
+            command=self.command,
+        )
 
     def minis(self) -> str:
         """What a mini is."""

@@ -119,12 +119,23 @@ def _scores(model: ReportModel, group: str, kind: str, title: str, columns: Sequ
     others = len(model.runs) - 1
     runs = f"{others} run{'s' * (others != 1)}"
     tested = TESTED.format(significant=SIGNIFICANT, runs=runs, number=_title(*leading(model)))
-    caption = tested if kind == "main" and others else ""
-    meanings = {BEST: "the best", OF_KIND: "the best of its kind"}
-    meanings |= {mark: f"significantly {how} than {model.baseline}" for mark, how in ((DAGGER, "better"), (WORSE, "worse"))}
-    name = f"{model.name}.{'measures' if kind == 'measures' else group}"
-    head_row = (Head("", "system", False), Head("", KIND, False), *heads(columns, model))
-    return Table(name, title, caption, head_row, (Block("", tuple(rows)),), warning(model), kind, meanings, group)
+    meanings = {
+        BEST: "the best",
+        OF_KIND: "the best of its kind",
+        DAGGER: f"significantly better than {model.baseline}",
+        WORSE: f"significantly worse than {model.baseline}",
+    }
+    return Table(
+        f"{model.name}.{'measures' if kind == 'measures' else group}",
+        title,
+        tested if kind == "main" and others else "",
+        (Head("", "system", False), Head("", KIND, False), *heads(columns, model)),
+        (Block("", tuple(rows)),),
+        warning(model),
+        kind,
+        meanings,
+        group,
+    )
 
 
 def _title(measure: str, mode: str) -> str:

@@ -64,12 +64,22 @@ def _of(spec: MeasureSpec) -> Card:
         given = f"{options['default']}" if "default" in options else "has to be given"
         among = f"{', '.join(options['choices'])}; " if options.get("choices") else ""
         parameters.append(f"{name} ({among}{given}): {options['text']}")
-    status = "experimental" if spec.experimental else "published"
-    variants = tuple(spec.parameters.get("variant", {}).get("choices", ()))
-    published = (spec.name, spec.title, spec.text, spec.source, status, variants)
-    meaning = (DIRECTION[spec.direction], range_of(spec), OVER[spec.over], tuple(NEEDS[need] for need in spec.needs))
-    absent = "left out" if spec.worst is None else f"{spec.worst:g}"
-    return Card(*published, *meaning, spec.modes, absent, tuple(parameters), spec.related)
+    return Card(
+        spec.name,
+        spec.title,
+        spec.text,
+        spec.source,
+        "experimental" if spec.experimental else "published",
+        tuple(spec.parameters.get("variant", {}).get("choices", ())),
+        DIRECTION[spec.direction],
+        range_of(spec),
+        OVER[spec.over],
+        tuple(NEEDS[need] for need in spec.needs),
+        spec.modes,
+        "left out" if spec.worst is None else f"{spec.worst:g}",
+        tuple(parameters),
+        spec.related,
+    )
 
 
 def range_of(spec: MeasureSpec) -> str:

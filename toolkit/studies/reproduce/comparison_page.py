@@ -90,12 +90,21 @@ def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
         lines.setdefault(row, {})[column] = each
     rows = [_row(key, found, columns, notes) for key, found in lines.items()]
     below = [_points(mean_difference(found[column] for found in lines.values() if column in found)) for column in columns]
-    blocks = [(heading, list(own)) for heading, own in groupby(rows, itemgetter("block"))]
-    counted = ((each, count) for counts in by_prompt(cells).values() for each, count in counts.items() if count)
-    made = {"id": f"table-{name}", "title": f"Table {name}" if name.isdigit() else name.replace("figure", "Figure ")}
-    made |= {"heads": heads, "blocks": blocks, "below": below, "overall": _points(mean_difference(cells))}
-    made |= {"states": Counter(each.state for each in cells), "prompts": [f"{PROMPTS[each]} {n:,}" for each, n in counted]}
-    return {**made, "notes": list(notes), "scales": _scales(cells), "tested": any(each.tested.best for each in cells)}
+    return {
+        "id": f"table-{name}",
+        "title": f"Table {name}" if name.isdigit() else name.replace("figure", "Figure "),
+        "heads": heads,
+        "blocks": [(heading, list(below)) for heading, below in groupby(rows, itemgetter("block"))],
+        "below": below,
+        "overall": _points(mean_difference(cells)),
+        "states": Counter(each.state for each in cells),
+        "prompts": [
+            f"{PROMPTS[name]} {count:,}" for counts in by_prompt(cells).values() for name, count in counts.items() if count
+        ],
+        "notes": list(notes),
+        "scales": _scales(cells),
+        "tested": any(each.tested.best for each in cells),
+    }
 
 
 def _places(cells: Sequence[Compared]) -> list[tuple[tuple[str, str, str], tuple[str, ...]]]:
@@ -171,12 +180,21 @@ def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: 
         others = [name for name in each.row.system.recipes if name != each.row.recipe]
         tried = f"recipe {each.row.recipe}" if each.row.recipe else "as its model card has it"
         tried += f"; not tried: recipe {', '.join(others)}" if others and each.state == DIFFERS else ""
-    head = f"{cell.system}{f' ({cell.kind})' if cell.kind else ''}: {', '.join(filter(None, map(_head, column)))}"
-    full = "" if each.value is None else f"{each.value * SCALES[cell.scale]:.6g}"
-    about = {"head": head, "full": full, "scale": "" if cell.scale == "number" else cell.scale, "known": _known(each)}
-    about |= {"tried": tried, "prompt": PROMPTS.get(each.prompt, ""), "best": each.tested.said(cell.kind), "note": cell.note}
-    marks = _numbers((text for text in _known(each) if text not in common), notes)
-    return {"of": each, "off": off, "marks": marks, "about": about}
+    return {
+        "of": each,
+        "off": off,
+        "marks": _numbers((text for text in _known(each) if text not in common), notes),
+        "about": {
+            "head": f"{cell.system}{f' ({cell.kind})' if cell.kind else ''}: {', '.join(filter(None, map(_head, column)))}",
+            "full": "" if each.value is None else f"{each.value * SCALES[cell.scale]:.6g}",
+            "scale": "" if cell.scale == "number" else cell.scale,
+            "known": _known(each),
+            "tried": tried,
+            "prompt": PROMPTS.get(each.prompt, ""),
+            "best": each.tested.said(cell.kind),
+            "note": cell.note,
+        },
+    }
 
 
 def _points(off: float | None) -> str:
