@@ -29,29 +29,48 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any format: [MODE=]F")
     judgment_options(made, benchmarks=True)
     ori_unit_option(made)
-    text = "runs of the perspectives of questions (ids <question>.<n>) by the systems whose runs of the questions are given"
-    made.add_argument("--perspectives", nargs="+", action="extend", default=[], metavar="RUN", help=text)
-    text = "query id, tab, the perspective that supports (default: the first of the two)"
-    made.add_argument("--stances", metavar="TSV", help=text)
+    made.add_argument(
+        "--perspectives",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="RUN",
+        help="runs of the perspectives of questions (ids <question>.<n>) by the systems whose runs of the questions are given",
+    )
+    made.add_argument(
+        "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
+    )
     baseline_option(made, "BM25's, or the first")
     text_options(made)
-    axes, text = ("parameters", "seconds", "tokens", "memory"), "x axis of the plots of quality (default: parameters)"
-    made.add_argument("--x", choices=axes, default="parameters", help=text)
+    made.add_argument(
+        "--x",
+        choices=("parameters", "seconds", "tokens", "memory"),
+        default="parameters",
+        help="x axis of the plots of quality (default: parameters)",
+    )
     made.add_argument("--radar", action="store_true", help="also a radar plot, of benchmarks of five groups or more")
-    text = "also the numbers that the benchmark's paper prints, beside ours"
-    made.add_argument("--published", action="store_true", help=text)
+    made.add_argument(
+        "--published", action="store_true", help="also the numbers that the benchmark's paper prints, beside ours"
+    )
     made.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
     made.add_argument("--plots", metavar="DIR", help="also write every figure as PDF, SVG and PNG")
-    forms, text = ("html", "latex", "markdown", "csv"), "how results are written (default: html)"
-    made.add_argument("--format", choices=forms, default="html", help=text)
+    made.add_argument(
+        "--format", choices=("html", "latex", "markdown", "csv"), default="html", help="how results are written (default: html)"
+    )
     made.add_argument("--output", metavar="F", help="where to write (default: standard output)")
     paper = made.add_argument_group("for papers")
-    text = f"of latex, markdown and csv, in this order: {', '.join(KINDS)} (default: all that there are)"
-    paper.add_argument("--tables", metavar="NAME,...", help=text)
+    paper.add_argument(
+        "--tables",
+        metavar="NAME,...",
+        help=f"of latex, markdown and csv, in this order: {', '.join(KINDS)} (default: all that there are)",
+    )
     paper.add_argument("--transpose", action="store_true", help="measures as rows, systems as columns: latex and markdown")
-    text = "of tables in latex, and of figures: one column, or the page of a paper"
-    text += " (default: a column where a table fits one; figures: page)"
-    paper.add_argument("--width", choices=("column", "page"), help=text)
+    paper.add_argument(
+        "--width",
+        choices=("column", "page"),
+        help="of tables in latex, and of figures: one column, or the page of a paper (default: a column where a table fits "
+        "one; figures: page)",
+    )
     number_options(paper, 3)
     site = made.add_argument_group("a site")
     text = "write a static site of all benchmarks and systems, with the runs: a new folder, or a site, which is updated"

@@ -12,7 +12,10 @@ from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, label
 COLUMNS = (
     *labels("step"),
     *map(Column, ("entered", "left", "rejected", "waiting")),
-    *(Column(name, priority=place) for name, place in (("requests", 1), ("cached", 2), ("tokens", 1), ("cost", 1))),
+    Column("requests", priority=1),
+    Column("cached", priority=2),
+    Column("tokens", priority=1),
+    Column("cost", priority=1),
     Column("state", prose=True),
 )
 PAPER = "paper"

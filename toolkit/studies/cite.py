@@ -79,8 +79,14 @@ def cite_registered(spec: RegressionSpec) -> str:
         paper = registry.benchmark(spec.needs).source["paper"]
         raise ToolkitError(f"{spec.name} has no run: its numbers are published ones", f"cite their paper: {paper}")
     digest, version = spec.run["sha256"], spec.registered
-    how = {"howpublished": f"tandem-ir {version}, registered run {spec.name}", "note": f"SHA-256 of the run: {digest}"}
-    made = entry("misc", spec.name, title=spec.description.partition(";")[0], author=DEVELOPERS, **how)
+    made = entry(
+        "misc",
+        spec.name,
+        title=spec.description.partition(";")[0],
+        author=DEVELOPERS,
+        howpublished=f"tandem-ir {version}, registered run {spec.name}",
+        note=f"SHA-256 of the run: {digest}",
+    )
     return f"{made}\n{spec.name}, tandem-ir {version}, sha256:{digest}\n"
 
 
@@ -106,10 +112,16 @@ def _add_run(found: Citations, path: Path) -> None:
     data, steps = part(record, "data"), steps_of(record, "retrieval", "reranking")
     names = list(dict.fromkeys(str(step.get("name")) for step in steps))
     topics, tool = part(data, "topics").get("name", ""), part(record, "implementation", "source")
-    facts = {"title": f"Run {record.get('tag')} on {topics}" if topics else f"Run {record.get('tag')}"}
-    facts |= {"author": part(record, "actor").get("name")}
-    facts |= {"howpublished": f"{tool.get('name')} {tool.get('version')}, {', '.join(names)}"}
-    found.add(entry("misc", f"run-{digest[:12]}", **facts, note=f"SHA-256 of the run: {digest}"))
+    found.add(
+        entry(
+            "misc",
+            f"run-{digest[:12]}",
+            title=f"Run {record.get('tag')} on {topics}" if topics else f"Run {record.get('tag')}",
+            author=part(record, "actor").get("name"),
+            howpublished=f"{tool.get('name')} {tool.get('version')}, {', '.join(names)}",
+            note=f"SHA-256 of the run: {digest}",
+        )
+    )
     for step in steps:
         known = registry.systems().get(str(step.get("name")).removesuffix("+rules"))
         if known:

@@ -27,9 +27,17 @@ CUE_NOTE = (
 
 def tables(check: BenchmarkCheck) -> list[Table]:
     """Findings, who made the items, instructions without effect, surface cues, near-duplicates: those that there are."""
-    shares = check.shares or ()
-    made = [findings(check), makers(shares), _concerned(shares), _close_runs(check), effects(check.effects)]
-    made += [_ignored(check.effects), cues(check.cues), duplicates(check.pairs), _pairs(check.pairs)]
+    made = [
+        findings(check),
+        makers(check.shares or ()),
+        _concerned(check.shares or ()),
+        _close_runs(check),
+        effects(check.effects),
+        _ignored(check.effects),
+        cues(check.cues),
+        duplicates(check.pairs),
+        _pairs(check.pairs),
+    ]
     return [table for table in made if table.rows or table.title == NO_FINDINGS]
 
 

@@ -15,8 +15,17 @@ from toolkit.construction.step_files import BuiltSteps
 from toolkit.core.errors import ToolkitError
 
 STEPS = (
-    *(SeedQueries, Conditions, Instructions, GoldDocuments, Screening, Reversal, HardNegatives, InstructionNegatives),
-    *(Adversarial, Anomalies, ScreeningByPeople),
+    SeedQueries,
+    Conditions,
+    Instructions,
+    GoldDocuments,
+    Screening,
+    Reversal,
+    HardNegatives,
+    InstructionNegatives,
+    Adversarial,
+    Anomalies,
+    ScreeningByPeople,
 )
 SEEDS_BY_GROUP = True
 

@@ -208,12 +208,18 @@ def _data(form: Form, sheets: Sequence[Sheet], export: review_answers.Export) ->
     for sheet in sheets:
         choices = {name: [{"id": key, "text": text} for key, _, text in sheet.choices[name]] for name in options}
         items.append({"key": sheet.key, "texts": sheet.texts, "choices": choices})
-    questions = [
-        {"id": each.id, "text": each.text, "choices": list(each.choices) or None, "written": each.written}
-        for each in form.questions
-    ]
-    about = {"export": export.digest, "form": form.name, "seed": export.seed, "reviewers": export.reviewers}
-    return {**about, "fields": [field["label"] for field in form.fields], "questions": questions, "items": items}
+    return {
+        "export": export.digest,
+        "form": form.name,
+        "seed": export.seed,
+        "reviewers": export.reviewers,
+        "fields": [field["label"] for field in form.fields],
+        "questions": [
+            {"id": each.id, "text": each.text, "choices": list(each.choices) or None, "written": each.written}
+            for each in form.questions
+        ],
+        "items": items,
+    }
 
 
 def _file(path: Path) -> str:

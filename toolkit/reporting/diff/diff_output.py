@@ -133,13 +133,17 @@ class Differences(ShownResult):
 
 def to_json(pairs: Sequence[Pair]) -> str:
     """`{"schema": 1, "pairs": [...]}`: each with its runs, whether they are identical, rows, rankings and notes."""
-    made = []
-    for pair in pairs:
-        changes = pair.comparison.changes if pair.comparison else ()
-        row = {"first": pair.a, "second": pair.b, "identical": pair.identical}
-        row |= {"rows": [tabular.without_nan(asdict(change)) for change in changes]}
-        row |= {"rankings": [tabular.without_nan(each) for each in summaries(pair)], "notes": list(pair.notes)}
-        made.append(row)
+    made = [
+        {
+            "first": pair.a,
+            "second": pair.b,
+            "identical": pair.identical,
+            "rows": [tabular.without_nan(asdict(change)) for change in pair.comparison.changes] if pair.comparison else [],
+            "rankings": [tabular.without_nan(row) for row in summaries(pair)],
+            "notes": list(pair.notes),
+        }
+        for pair in pairs
+    ]
     return json.dumps({"schema": tabular.SCHEMA, "pairs": made}, ensure_ascii=False, indent=1) + "\n"
 
 

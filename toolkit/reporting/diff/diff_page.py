@@ -106,15 +106,26 @@ def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
         # without an interval its ends are where the difference is
         ends = (change.difference if math.isnan(end) else end for end in (change.low, change.difference, change.high))
         low, middle, high = (round(WIDTH / 2 + end / reach * (WIDTH / 2 - 4), 1) for end in ends)
-        signed = [text(Number(each, share, signed=True)) for each in (change.difference, change.low, change.high)]
-        between = " to ".join(signed[1:]) if change.low == change.low else change.untested
-        side = "up" if change.low > 0 else "down" if change.high < 0 else "same"
-        row = {"group": change.group, "name": _name(change), "about": spec.text or spec.title}
-        row |= {"first": text(Number(change.a, share)), "second": text(Number(change.b, share)), "change": signed[0]}
-        row |= {"lower": spec.direction == "lower", "marked": bool(change.mark), "side": side, "between": between}
-        row |= {"p": text(Number(change.p, p=True)), "d": text(Number(change.effect, signed=True, decimals=2))}
-        drawing = {"low": low, "middle": middle, "high": high, "zero": WIDTH / 2, "width": WIDTH}
-        rows.append({**row, "moved": (change.up, change.down, change.same), "drawing": drawing})
+        rows.append(
+            {
+                "group": change.group,
+                "name": _name(change),
+                "about": spec.text or spec.title,
+                "lower": spec.direction == "lower",
+                "first": text(Number(change.a, share)),
+                "second": text(Number(change.b, share)),
+                "change": text(Number(change.difference, share, signed=True)),
+                "marked": bool(change.mark),
+                "side": "up" if change.low > 0 else "down" if change.high < 0 else "same",
+                "between": " to ".join(text(Number(end, share, signed=True)) for end in (change.low, change.high))
+                if change.low == change.low
+                else change.untested,
+                "p": text(Number(change.p, p=True)),
+                "d": text(Number(change.effect, signed=True, decimals=2)),
+                "moved": (change.up, change.down, change.same),
+                "drawing": {"low": low, "middle": middle, "high": high, "zero": WIDTH / 2, "width": WIDTH},
+            }
+        )
     return rows
 
 

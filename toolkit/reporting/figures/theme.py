@@ -58,14 +58,21 @@ def themed(chart: alt.TopLevelMixin, description: str = "") -> dict[str, Any]:
 def configuration() -> dict[str, Any]:
     """Vega-Lite's configuration of every figure."""
     words = {"labelColor": INK, "titleColor": INK, "labelFontSize": TEXT, "titleFontSize": TEXT}
-    start = {"fontWeight": "normal", "anchor": "start", "offset": 6, "limit": 400}
     lines = {"domainColor": "#888", "tickColor": "#888", "gridColor": "#8883"}
     return {
         "font": "Helvetica, Arial, sans-serif",
         "view": {"stroke": None},
         "axis": {**words, **lines, "labelLimit": 260, "titleFontWeight": "normal", "titleLimit": 400, "labelFlush": False},
         "header": {**words, "labelFontWeight": "bold", "title": None},
-        "title": {"color": INK, "subtitleColor": INK, "fontSize": TEXT, **start},
+        "title": {
+            "color": INK,
+            "subtitleColor": INK,
+            "fontSize": TEXT,
+            "fontWeight": "normal",
+            "anchor": "start",
+            "offset": 6,
+            "limit": 400,
+        },
         "legend": {**words, "labelLimit": 260, "orient": "bottom", "columns": 4, "title": None, "titleFontWeight": "normal"},
         "text": {"color": INK, "fontSize": TEXT},
         "rule": {"color": INK},

@@ -4,5 +4,22 @@ from toolkit.reporting.pages.browser import TOP, Browsed, Question, browse, find
 from toolkit.reporting.pages.bundles import datatables, vega
 from toolkit.reporting.pages.render import LIMIT, Frame, browsers, gzipped, page, render, script_json, shortened, template
 
-__all__ = ["LIMIT", "TOP", "Browsed", "Frame", "Question", "browse", "browsers", "datatables", "finder", "gzipped"]
-__all__ += ["languages_of", "page", "render", "script_json", "shortened", "template", "vega"]
+__all__ = [
+    "LIMIT",
+    "TOP",
+    "Browsed",
+    "Frame",
+    "Question",
+    "browse",
+    "browsers",
+    "datatables",
+    "finder",
+    "gzipped",
+    "languages_of",
+    "page",
+    "render",
+    "script_json",
+    "shortened",
+    "template",
+    "vega",
+]

@@ -208,12 +208,18 @@ class Fitting:
 
     def _questions_json(self, words: int, queries: int) -> str:
         place = {column: number for number, column in enumerate(self.browsed.columns)}
-        questions = []
-        for each in self.browsed.questions[:queries]:
-            row = {"id": each.id, "group": each.group, "text": shortened(each.text, words)}
-            row |= {"modes": [(mode["mode"], shortened(mode["text"], words)) for mode in each.modes]}
-            questions.append(row | {"values": {place[column]: values for column, values in each.values.items()}})
-        return script_json(questions)
+        return script_json(
+            [
+                {
+                    "id": question.id,
+                    "group": question.group,
+                    "text": shortened(question.text, words),
+                    "modes": [(mode["mode"], shortened(mode["text"], words)) for mode in question.modes],
+                    "values": {place[column]: values for column, values in question.values.items()},
+                }
+                for question in self.browsed.questions[:queries]
+            ]
+        )
 
     def _packed_rankings(self, judged: int, top: int, queries: int) -> tuple[str, list[int]]:
         """Rankings, a third of their size, and the documents that they have, numbered as they come."""

@@ -75,9 +75,18 @@ def compared(model: ReportModel, a: RunFacts, b: RunFacts) -> list[Change]:
 def _turned(change: Change) -> Change:
     """The change from the second to the first."""
     difference = change.a - change.b
-    relative = difference / abs(change.b) if change.b else float("nan")
-    turned = {"a": change.b, "b": change.a, "low": -change.high, "high": -change.low, "up": change.down, "down": change.up}
-    return replace(change, difference=difference, relative=relative, effect=-change.effect, **turned)
+    return replace(
+        change,
+        a=change.b,
+        b=change.a,
+        difference=difference,
+        relative=difference / abs(change.b) if change.b else float("nan"),
+        low=-change.high,
+        high=-change.low,
+        effect=-change.effect,
+        up=change.down,
+        down=change.up,
+    )
 
 
 def with_baseline(models: Sequence[ReportModel], given: str | None = None) -> list[ReportModel]:

@@ -120,10 +120,15 @@ def _looks(model: ReportModel) -> dict[str, dict[str, str]]:
 
 def _head(head: Head, id: str, about: Mapping[tuple[str, str], About]) -> dict[str, Any]:
     own = about.get(head.column) if head.column else None
-    own = own or (About(id, head.label, head.note) if head.note else None)
-    above = shown_measure(head.above) if head.name else ""
-    made = {"above": above, "name": head.short, "label": head.label, "number": head.number}
-    return {**made, "arrow": ARROWS.get(head.better, ""), "better": head.better, "about": own}
+    return {
+        "above": shown_measure(head.above) if head.name else "",
+        "name": head.short,
+        "label": head.label,
+        "number": head.number,
+        "arrow": ARROWS.get(head.better, ""),
+        "better": head.better,
+        "about": own or (About(id, head.label, head.note) if head.note else None),
+    }
 
 
 def _cell(

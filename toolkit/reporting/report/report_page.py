@@ -64,9 +64,15 @@ def _part(number: int, section: Section) -> dict[str, Any]:
     model, id = section.model, f"b{number}"
     figures: dict[str, list[dict[str, Any]]] = {place: [] for place in PLACES}
     for plot in applying(model):
-        figure = {"title": plot.title, "caption": caption(plot, model), "name": f"{id}-{plot.name}"}
-        figure |= {"file": file_stem(plot, model), "spec": pages.gzipped(to_spec(plot, model))}
-        figures[plot.place].append(figure)
+        figures[plot.place].append(
+            {
+                "title": plot.title,
+                "caption": caption(plot, model),
+                "name": f"{id}-{plot.name}",
+                "file": file_stem(plot, model),
+                "spec": pages.gzipped(to_spec(plot, model)),
+            }
+        )
     about = abouts(model, id)
     scores = functools.partial(page_table, model=model, about=about)
     more = [page_table(table, f"{id}-{table.kind}-table", model, about) for table in section.more]

@@ -62,13 +62,19 @@ class SitePages:
         contents = self.contents
         columns = [(model, column) for model in contents.models for column in headline_columns(model)]
         shown = [self._marked(model, column) for model, column in columns]
-        addresses = [relative(contents.benchmark_page(model), INDEX) for model, _ in columns]
-        rows = []
-        for (called, name), runs in contents.rows.items():
-            entries = [runs.get(model.name) for model, _ in columns]
-            cells = [column.get(entry.facts.name) if entry else None for entry, column in zip(entries, shown, strict=True)]
-            row = {"system": called, "name": name, "kind": next(iter(runs.values())).facts.heading}
-            rows.append({**row, "cells": cells, "pages": addresses})
+        rows = [
+            {
+                "system": called,
+                "name": name,
+                "kind": next(iter(runs.values())).facts.heading,
+                "cells": [
+                    column.get(runs[model.name].facts.name) if model.name in runs else None
+                    for (model, _), column in zip(columns, shown, strict=True)
+                ],
+                "pages": [relative(contents.benchmark_page(model), INDEX) for model, _ in columns],
+            }
+            for (called, name), runs in contents.rows.items()
+        ]
         heads = [_head(*column) for _, column in columns]
         benchmarks = [self._benchmark(model, INDEX) for model in contents.models]
         title = f"{_count(len(contents.systems), 'system')} on {_count(len(contents.models), 'benchmark')}"

@@ -206,10 +206,20 @@ def to_csv(cells: Sequence[Compared]) -> str:
     """A line a cell, but for those of systems that nobody asked for."""
     records = []
     for each in (each for each in cells if each.why != NOT_ASKED):
-        cell, (part, system) = each.cell, (each.row.part.name, each.row.system.name) if each.row else ("", "")
-        record = {"table": cell.table, "part": part, "system": system}
-        record |= {"as printed": f"{cell.system} ({cell.kind})" if cell.kind else cell.system}
-        record |= {"group": cell.group, "mode": cell.mode, "measure": cell.measure, "published": cell.printed}
-        record |= {"ours": each.shown, "difference": each.difference, "state": each.state, "prompt": each.prompt}
-        records.append(record | {"best": each.tested.best, "p against the best": each.tested.p, "known": each.known})
+        cell, row = each.cell, each.row
+        records.append(
+            {
+                "table": cell.table,
+                "part": row.part.name if row else "",
+                "system": row.system.name if row else "",
+                "as printed": f"{cell.system} ({cell.kind})" if cell.kind else cell.system,
+                **{name: getattr(cell, name) for name in ("group", "mode", "measure")},
+                "published": cell.printed,
+                "ours": each.shown,
+                **{name: getattr(each, name) for name in ("difference", "state", "prompt")},
+                "best": each.tested.best,
+                "p against the best": each.tested.p,
+                "known": each.known,
+            }
+        )
     return tabular.to_csv(list(records[0]), records)

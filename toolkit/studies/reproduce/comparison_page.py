@@ -224,7 +224,12 @@ def _records(reproduction: Reproduction) -> Iterator[dict[str, Any]]:
         about, seconds = part(record, "data", kind), part(record, "implementation", "executable").get("wall time")
         last = (steps_of(record) or [{}])[-1]
         usage = {name.replace(" ", "_"): count for name, count in part(last, "usage").items() if isinstance(count, int)}
-        row = {"name": str(path.relative_to(files.output)), "sha256": str(about.get("sha256", ""))}
-        row |= {"lines": int(about.get("lines", about.get("queries", 0))), "version": str(tandem_version(record))}
-        row |= {"seconds": float(seconds) if isinstance(seconds, int | float) else None, "requests": usage.get("asked", 0)}
-        yield row | {"tokens": usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)}
+        yield {
+            "name": str(path.relative_to(files.output)),
+            "sha256": str(about.get("sha256", "")),
+            "lines": int(about.get("lines", about.get("queries", 0))),
+            "version": str(tandem_version(record)),
+            "seconds": float(seconds) if isinstance(seconds, int | float) else None,
+            "requests": usage.get("asked", 0),
+            "tokens": usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
+        }

@@ -47,8 +47,13 @@ MMR_SYSTEM = "uae-large-v1"
 COLUMNS = (
     *labels("part", "system"),
     Column("state"),
-    *(Column(name, priority=place) for name, place in (("inputs", 1), ("download", 2), ("memory", 1), ("time", 1))),
-    *(Column(name, priority=place) for name, place in (("requests", 2), ("tokens", 2), ("recipe", 3))),
+    Column("inputs", priority=1),
+    Column("download", priority=2),
+    Column("memory", priority=1),
+    Column("time", priority=1),
+    Column("requests", priority=2),
+    Column("tokens", priority=2),
+    Column("recipe", priority=3),
     Column("remark", prose=True, priority=4),
 )
 

@@ -51,13 +51,19 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     baselines, shown = list(differences(model).baselines), theme.runs_shown(model)
     numbers, lines = drawn(model).rows, []
     for column in argued(model):
-        rows = []
-        for baseline, name, group, *values, p in (row[2:] for row in numbers if row[:2] == column):
-            if name in baselines and baseline in shown and baseline > name:
-                continue  # the other direction is the same with the other sign
-            row = {"measure": shown_column(column), "baseline": called[baseline], "run": called[name], "group": groups[group]}
-            row |= {key: round(value, 4) for key, value in zip(FIELDS, values, strict=True) if not math.isnan(value)}
-            rows.append(row | ({} if math.isnan(p) else {"p": float(f"{p:.2g}")}))
+        rows = [
+            {
+                "measure": shown_column(column),
+                "baseline": called[baseline],
+                "run": called[name],
+                "group": groups[group],
+                **{key: round(value, 4) for key, value in zip(FIELDS, row, strict=False) if not math.isnan(value)},
+                **({} if math.isnan(row[3]) else {"p": float(f"{row[3]:.2g}")}),
+            }
+            for measure, mode, baseline, name, group, *row in numbers
+            # the other direction is the same with the other sign
+            if (measure, mode) == column and not (name in baselines and baseline in shown and baseline > name)
+        ]
         # the line of the baseline itself says so, in the first panel
         first_group = next(iter(groups.values()))
         rows += [{"baseline": called[name], "run": called[name], "group": first_group} for name in baselines if name in shown]
@@ -174,10 +180,14 @@ def draw_by_core(model: ReportModel) -> alt.TopLevelMixin:
     panels = [facts.name for facts in best_runs(model, column, PANELS)]
     # the values of all baselines are there to be compared with
     names = list(dict.fromkeys([*panels, *differences(model).baselines]))
-    rows = []
-    for each in cores(model):
-        values = {called[name]: round(each.values[name], 5) for name in names if name in each.values}
-        rows.append({"query": each.query, "core query": each.core, **values})
+    rows = [
+        {
+            "query": each.query,
+            "core query": each.core,
+            **{called[name]: round(each.values[name], 5) for name in names if name in each.values},
+        }
+        for each in cores(model)
+    ]
     first = model.baseline if model.baseline in names else names[0]
     text = f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE}"
     return _from_baseline(_bars(model, len(rows)), model, [called[name] for name in panels]).facet(

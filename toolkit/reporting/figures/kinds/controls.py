@@ -67,12 +67,20 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A row a number, a panel a group, a run's mark with a line from its control."""
     shown, groups, numbers, lines = _runs(model), theme.named_groups(model), drawn(model).rows, []
     for column in columns(model):
-        rows = []
-        for name, group, value, kind, other, low, high in (row[2:] for row in numbers if row[:2] == column):
-            row = {"measure": shown_column(column), "run": shown[name], "group": groups[group], "value": round(value, 4)}
-            row |= {"control": kind, "control value": round(other, 4)}
-            row |= {} if low == "" else {"low": round(low, 4), "high": round(high, 4)}
-            rows.append({**row, "_between": "-" if low == "" else f"{low:.3f} and {high:.3f}"})
+        rows = [
+            {
+                "measure": shown_column(column),
+                "run": shown[name],
+                "group": groups[group],
+                "value": round(value, 4),
+                "control": kind,
+                "control value": round(other, 4),
+                **({} if low == "" else {"low": round(low, 4), "high": round(high, 4)}),
+                "_between": "-" if low == "" else f"{low:.3f} and {high:.3f}",
+            }
+            for *of_column, name, group, value, kind, other, low, high in numbers
+            if tuple(of_column) == column
+        ]
         lines.append(theme.panel_row(model, _layers(model), rows, list(shown.values()), shown_column(column)))
     return alt.vconcat(*lines, spacing=18)
 

@@ -99,11 +99,20 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     ends = max(min(row[4] for row in rows) / 1.15, 1), max(row[4] for row in rows) * 1.15
     panels = []
     for kind in dict.fromkeys(row[2] for row in rows):
-        lines = []
-        for name, _, _, mode, rank, documents, missing in (row for row in rows if row[2] == kind):
-            row = {"run": shown[name], "_place": modes.index(mode), "kind": kind, "mode": mode, "rank": round(rank, 3)}
-            row |= {"missing": f"{missing:,} of {documents:,}", "_share": round(missing / documents, 3)}
-            lines.append({**row, "_shown": name in labelled})
+        lines = [
+            {
+                "run": shown[name],
+                "_place": modes.index(mode),
+                "kind": kind,
+                "mode": mode,
+                "rank": round(rank, 3),
+                "missing": f"{missing:,} of {documents:,}",
+                "_share": round(missing / documents, 3),
+                "_shown": name in labelled,
+            }
+            for name, _, of_kind, mode, rank, documents, missing in rows
+            if of_kind == kind
+        ]
         panels.append(_panel(model, f"{kind}: {WANTED[kind, len(modes) > 2]}", lines, ends))
     return alt.hconcat(*panels, spacing=20)
 

@@ -45,9 +45,15 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     looks, panels = theme.run_looks(model, "color", "shape"), []
     ticks = sorted({1, *range(0, len(model.runs) + 1, max(1, len(model.runs) // 6)), len(model.runs)} - {0})
     for column in columns(model):
-        measure = shown_column(column)
         data = [
-            {"measure": measure, "run": shown[name], "rank": rank, "low": low, "high": high, "score": round(score, 4)}
+            {
+                "measure": shown_column(column),
+                "run": shown[name],
+                "rank": rank,
+                "low": low,
+                "high": high,
+                "score": round(score, 4),
+            }
             for *of_column, name, rank, low, high, score in rows
             if tuple(of_column) == column and name in shown
         ]
@@ -66,7 +72,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
                 ),
                 width=min(240, WIDTH // len(columns(model))),
                 height=alt.Step(theme.STEP),
-                title=alt.Title(measure, fontSize=12, fontWeight="bold", anchor="start", frame="group"),
+                title=alt.Title(shown_column(column), fontSize=12, fontWeight="bold", anchor="start", frame="group"),
             )
         )
     return alt.concat(*panels, columns=len(panels), spacing=14, usermeta=theme.NAMES_ONCE)

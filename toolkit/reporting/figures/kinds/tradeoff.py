@@ -70,10 +70,14 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         _ends([value for row in found for value in (row[1], *row[4:]) if value is not None]),
         _ends([value for row in found for value in row[2:4] if value is not None]),
     ]
-    rows = []
-    for name, *values in found:
-        numbers = {key: round(value, 4) for key, value in zip(FIELDS, values, strict=True) if value is not None}
-        rows.append({"run": called[name], **numbers, "_shown": name in labelled})
+    rows = [
+        {
+            "run": called[row[0]],
+            **{key: round(value, 4) for key, value in zip(FIELDS, row[1:], strict=True) if value is not None},
+            "_shown": row[0] in labelled,
+        }
+        for row in found
+    ]
     blind = sorted({row["blind"] for row in rows if "blind" in row})
     marks: list[dict[str, Any]] = []  # what stands beside the reference lines
     if len(blind) == 1:
