@@ -131,7 +131,15 @@ class Run:
 
     @cached_property
     def _trec_order(self) -> np.ndarray:
-        keys = _rank_keys(self.queries, self.scores)
+        # uint64 keys that sort lines by query, then by falling score: one sort of numbers instead of one of columns
+        # in place: with millions of lines, fresh memory costs more than the arithmetic
+        scores = self.scores.astype(np.float32)
+        scores += 0  # -0.0 becomes 0.0
+        bits = scores.view(np.uint32)
+        np.bitwise_xor(bits, np.uint32(2**31 - 1), out=bits, where=bits < np.uint32(2**31))
+        keys = self.queries.astype(np.uint64)
+        keys <<= np.uint64(32)
+        keys |= bits
         order = np.arange(len(keys))
         if not np.all(keys[1:] >= keys[:-1]):  # most files are sorted as they are
             order = np.argsort(keys)
@@ -263,22 +271,6 @@ class Excerpt(Run):
     def take(self, lines: np.ndarray, scores: np.ndarray | None = None) -> Excerpt:
         """These lines."""
         return replace(super().take(lines, scores), line_ranks={ties: each[lines] for ties, each in self.line_ranks.items()})
-
-
-def _rank_keys(queries: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """(n,) uint64 that sort lines by query, then by falling score: one sort of numbers instead of one of columns.
-
-    trec_eval reads scores into C floats: 0.1 + 1e-9 ties with 0.1, and so do -0.0 and 0.0.
-    """
-    # in place: with millions of lines, fresh memory costs more than the arithmetic
-    scores = scores.astype(np.float32)
-    scores += 0  # -0.0 becomes 0.0
-    bits = scores.view(np.uint32)
-    np.bitwise_xor(bits, np.uint32(2**31 - 1), out=bits, where=bits < np.uint32(2**31))
-    keys = queries.astype(np.uint64)
-    keys <<= np.uint64(32)
-    keys |= bits
-    return keys
 
 
 def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:

@@ -112,6 +112,5 @@ class IrDataset:
         except (OSError, RuntimeError) as error:  # its downloads fail with either
             # where several addresses fail, each with its error: the last one's
             last = error.args[1][-1][1] if len(error.args) == 2 and isinstance(error.args[1], list) else error
-            raise ToolkitError(
-                f"cannot fetch the {what} of {self._name} ({reason(last)})", "check the network, or name a file", status=1
-            ) from error
+            hint = "check the network, or name a file"
+            raise ToolkitError(f"cannot fetch the {what} of {self._name} ({reason(last)})", hint, status=1) from error

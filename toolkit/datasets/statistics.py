@@ -150,8 +150,7 @@ def _relevant_per_query(benchmark: Benchmark, groups: Sequence[str], mode: str) 
 
 def _words(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
     """Words of a query as it is sent, divided by white space, on average over those that differ in their text."""
-    texts = {topic.text: None for topic in _topics(benchmark, groups, mode)}
-    return fmean(len(text.split()) for text in texts)
+    return fmean(len(text.split()) for text in {topic.text: None for topic in _topics(benchmark, groups, mode)})
 
 
 def _instruction_tokens(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
@@ -160,9 +159,8 @@ def _instruction_tokens(benchmark: Benchmark, groups: Sequence[str], mode: str) 
     """
     texts = [topic.instruction for topic in _topics(benchmark, groups, mode) if topic.instruction]
     tokenizer = _tokenizer() if texts else None
-    if tokenizer is None:
-        return None
-    return fmean(len(encoded.ids) for encoded in tokenizer.encode_batch_fast(texts, add_special_tokens=False))
+    encoded = tokenizer.encode_batch_fast(texts, add_special_tokens=False) if tokenizer else ()
+    return _mean(len(each.ids) for each in encoded)
 
 
 @functools.cache

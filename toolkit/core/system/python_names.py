@@ -113,7 +113,8 @@ def own_files(file: Path) -> dict[str, Path]:
         if path not in found:
             found.add(path)
             names = () if root.resolve() in installed else _imported_names(path)
-            pending += [own for name in names for own in _beside(root, name)]
+            for top in (name.partition(".")[0] for name in names):
+                pending += [module] if (module := root / f"{top}.py").is_file() else _package(root / top)
     return {path.relative_to(root).as_posix(): path for path in sorted(found)}
 
 
@@ -123,12 +124,6 @@ def digest_of(files: Mapping[str, Path]) -> str:
     if len(digests) < 2:
         return "".join(digests.values())
     return hashlib.sha256("".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()).hexdigest()
-
-
-def _beside(root: Path, name: str) -> list[Path]:
-    """The files that the first part of a module's name means in a folder."""
-    top = name.partition(".")[0]
-    return [file] if (file := root / f"{top}.py").is_file() else _package(root / top)
 
 
 def _package(folder: Path) -> list[Path]:

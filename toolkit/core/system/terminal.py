@@ -31,12 +31,6 @@ def without_secrets(text: str) -> str:
 def without_keys(text: str) -> str:
     """The same text without `user:password@` of addresses, and without the keys and passwords of the environment."""
     text = re.sub(r"//\S*@", "//***@", text)
-    for secret in _secrets():
-        text = text.replace(secret, "***")
-    return text
-
-
-def _secrets() -> set[str]:
     found = {value.strip() for name, value in os.environ.items() if KEYS.fullmatch(name)}
     for address in (value for name, value in os.environ.items() if ADDRESSES.fullmatch(name)):
         try:
@@ -44,7 +38,9 @@ def _secrets() -> set[str]:
         except ValueError:
             continue
         found |= {password, unquote(password)}
-    return {secret for secret in found if len(secret) >= SHORTEST}
+    for secret in {secret for secret in found if len(secret) >= SHORTEST}:
+        text = text.replace(secret, "***")
+    return text
 
 
 class SafeStream:

@@ -51,8 +51,7 @@ def stratified_area(
     codes, names = _codes(clusters)
     drawn = np.random.default_rng(SEED).integers(len(names), size=(samples, len(names)))
     # row 0 is what there is: every cluster once
-    counts = np.vstack([np.ones(len(names)), *(np.bincount(row, minlength=len(names)) for row in drawn)])
-    weights = counts[:, codes]
+    weights = np.vstack([np.ones(len(names)), *(np.bincount(row, minlength=len(names)) for row in drawn)])[:, codes]
     rightly, pairs = np.zeros(samples + 1), np.zeros(samples + 1)
     of_item, all_strata = _codes(strata)
     for stratum in range(len(all_strata)):

@@ -38,8 +38,8 @@ def split_lines(text: str) -> pyarrow.StringArray:
     assert len(data) < 2**31, "more text than an arrow array of strings can hold"
     breaks = np.append(np.flatnonzero(data == ord("\n")), len(data))
     offsets = np.append(0, breaks - np.arange(len(breaks))).astype(np.int32)
-    content = data[data != ord("\n")]
-    return pyarrow.StringArray.from_buffers(len(breaks), pyarrow.py_buffer(offsets), pyarrow.py_buffer(content))
+    buffers = (pyarrow.py_buffer(offsets), pyarrow.py_buffer(data[data != ord("\n")]))
+    return pyarrow.StringArray.from_buffers(len(breaks), *buffers)
 
 
 def to_numpy(column: pyarrow.Array | pyarrow.ChunkedArray) -> np.ndarray:

@@ -56,8 +56,7 @@ def read_table(folder: Path, configuration: str) -> Iterator[Record]:
 
 def repository_folder(root: Path, repository: str) -> Path | None:
     """The folder of a data repository inside a local copy: under its name, or its owner's and its name; None without one."""
-    places = (root / repository.rpartition("/")[2], root / repository)
-    return next((place for place in places if place.is_dir()), None)
+    return next((place for place in (root / repository.rpartition("/")[2], root / repository) if place.is_dir()), None)
 
 
 def folder_with(
@@ -75,7 +74,10 @@ def table_files(folder: Path, configuration: str) -> list[Path]:
     Raises ToolkitError where there is none, and where one of several shards is missing.
     """
     if paths := _find(folder, configuration):
-        _check_shards(paths)
+        shards = {SHARD.split(path.name)[0]: int(match[1]) for path in paths if (match := SHARD.search(path.name))}
+        wanted, found = sum(shards.values()), sum(SHARD.search(path.name) is not None for path in paths)
+        if found != wanted:
+            raise ToolkitError(f"{paths[0].parent}: expected {wanted} shards, found {found}", "get the missing files")
         return paths
     forms = f"{configuration}.jsonl, {configuration}/*.tsv or {configuration}/*.parquet"
     raise ToolkitError(f"{folder} has no table {configuration!r}", f"expected {forms}")
@@ -100,13 +102,6 @@ def _matches(folder: Path, pattern: str) -> list[Path]:
         return list(folder.glob(pattern))
     except (ValueError, IndexError):  # a README may declare what is no pattern
         return []
-
-
-def _check_shards(paths: list[Path]) -> None:
-    wanted = sum({SHARD.split(path.name)[0]: int(match[1]) for path in paths if (match := SHARD.search(path.name))}.values())
-    shards = [path for path in paths if SHARD.search(path.name)]
-    if len(shards) != wanted:
-        raise ToolkitError(f"{paths[0].parent}: expected {wanted} shards, found {len(shards)}", "get the missing files")
 
 
 def _declared(folder: Path, configuration: str) -> list[str]:
@@ -170,8 +165,7 @@ def _json(path: Path) -> Iterator[Record]:
     content = read_json(path, most=SAFE, finite=False)
     if not isinstance(content, dict | list):
         raise ToolkitError(f"{path}: expected a list or a mapping, found {str(content)[:40]}", "get the file again")
-    rows = content.items() if isinstance(content, dict) else enumerate(content)
-    for key, value in rows:
+    for key, value in content.items() if isinstance(content, dict) else enumerate(content):
         place = f"{path}, entry {key + 1 if isinstance(key, int) else repr(key)}"
         if isinstance(value, str):
             yield Record(place, {"_id": str(key), "text": value})

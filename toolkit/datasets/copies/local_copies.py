@@ -152,14 +152,9 @@ def _keep_tables(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[s
                 _write_table(table, (record.values for record in read_table(source, table)), folder)
         for mode, run in runs.items():
             write_run(run, _candidates(folder, mode), ties="file")
-        facts = {
-            "benchmark": spec.name,
-            "group": group["name"],
-            "origin": origin,
-            "counts": counts(part),
-            "notes": list(part.notes),
-        }
-        write_text(folder / "kept.yaml", dump_yaml({**facts, "sha256": checksums(folder)}))
+        facts = {"benchmark": spec.name, "group": group["name"], "origin": origin, "counts": counts(part)}
+        facts |= {"notes": list(part.notes), "sha256": checksums(folder)}
+        write_text(folder / "kept.yaml", dump_yaml(facts))
     return part
 
 

@@ -7,9 +7,7 @@ hub's tables were read from public code that uses them (`datasets.load_dataset`)
 The group without a split is the paper's human-labelled pairs of documents and perspectives, read as a collection.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -43,9 +41,7 @@ def tables(group: Group) -> tuple[str, ...]:
 def find(root: Path, group: Group) -> Path | None:
     """The folder itself where it has the release's files, or that of the hub's repository in it (`Kialo`)."""
     *named, last = tables(group)
-    if any(has_table(root, name) for name in named or [last]):
-        return root
-    return folder_with(root, group, tables(group), ())
+    return root if any(has_table(root, name) for name in named or [last]) else folder_with(root, group, tables(group), ())
 
 
 def expected(group: Group) -> str:
@@ -81,17 +77,13 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
 
 def _question(record: Record, data_set: str, problems: list[str]) -> Topic:
     original, question = identifier(record, "id", "_id"), text(record, "question").strip()
-    perspectives = tuple(_texts(record.values.get("perspectives")))
+    given = record.values.get("perspectives")
+    perspectives = tuple(each.strip() if isinstance(each, str) else "" for each in (given if isinstance(given, list) else ()))
     if not question:
         problems.append(f"{record.place}: question {original} has no text")
     if not perspectives or not all(perspectives) or len(set(perspectives)) < len(perspectives):
         problems.append(f"{record.place}: the perspectives of question {original} are not different texts, one at least")
     return as_topic(f"{data_set}-{original}", question, perspectives, optional(record, "type"), original)
-
-
-def _texts(values: Any) -> Iterable[str]:
-    """The texts of a list; an empty one for what is no text."""
-    return (value.strip() if isinstance(value, str) else "" for value in (values if isinstance(values, list) else []))
 
 
 def _expansions(record: Record, problems: list[str]) -> tuple[tuple[str, str], ...]:

@@ -41,22 +41,18 @@ def unpack(source: Path, group: Group) -> dict[str, Iterator[dict[str, Any]]]:
         raise ToolkitError(f"{path} is no test set of BIRCO", HINT)
     if not all(isinstance(labels, dict) for labels in content["qrel"].values()):
         raise ToolkitError(f"{path}: 'qrel' is no mapping of queries to labels", HINT)
-    objective = _objective(source / "readme.md", group["objective"])
+    readme, heading = source / "readme.md", group["objective"]  # whose paragraph is the objective
+    described = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    found = re.search(rf"^### {re.escape(heading)}:\s+(\S.*)$", described, re.M)
+    if found is None:
+        raise ToolkitError(f"{readme} has no objective of {heading}", HINT)
+    objective = found[1].strip()
     rated = ((query_id, *row) for query_id, labels in content["qrel"].items() for row in labels.items())
     return {
         "corpus": ({"_id": name, "text": value} for name, value in content["corpus"].items()),
         "queries": ({"_id": name, "text": value, "instruction": objective} for name, value in content["query"].items()),
         "qrels": (dict(zip(("query-id", "corpus-id", "score"), row, strict=True)) for row in rated),
     }
-
-
-def _objective(readme: Path, heading: str) -> str:
-    """The paragraph under the task's heading."""
-    content = readme.read_text(encoding="utf-8") if readme.is_file() else ""
-    found = re.search(rf"^### {re.escape(heading)}:\s+(\S.*)$", content, re.M)
-    if found is None:
-        raise ToolkitError(f"{readme} has no objective of {heading}", HINT)
-    return found[1].strip()
 
 
 def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
@@ -72,8 +68,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     topics = []
     for query_id, record in queries.items():
         query, objective = text(record, "text").strip(), text(record, "instruction")
-        topic = Topic(query_id, f"{objective} {query}", query, objective, group_id=query_id, original_id=query_id)
-        topics.append(topic)
+        topics.append(Topic(query_id, f"{objective} {query}", query, objective, group_id=query_id, original_id=query_id))
     pools = as_candidates({query_id: sorted(labels) for query_id, labels in judged.items()}, "pool")
     qrels = as_qrels(judged, f"{spec.name}-{group['name']}")
     return Part(group["name"], {"": topics}, {"": qrels}, list(docs.values()), {"": pools})

@@ -39,9 +39,7 @@ def tables(group: Group) -> tuple[str, ...]:
 
 def find(root: Path, group: Group) -> Path | None:
     """The folder with the questions, at its place in the authors' repository or the local copy itself."""
-    if "repository" in group:
-        return folder_with(root, group, (PAIRS,))
-    return folder_with(root, group, (QUESTIONS,), FOLDERS)
+    return folder_with(root, group, (PAIRS,)) if "repository" in group else folder_with(root, group, (QUESTIONS,), FOLDERS)
 
 
 def expected(group: Group) -> str:
@@ -87,12 +85,17 @@ def _questions(folder: Path, docs: dict[str, Doc], problems: list[str]) -> Itera
         given = next((record.values[name] for name in PLACES if name in record.values), None)
         two = isinstance(given, list) and len(given) == 2 and all(type(place) is int for place in given)
         if not two or given[0] == given[1] or any(str(place) not in docs for place in given):
-            shown = str(given)[:40]
-            problems.append(f"{record.place}: expected the places of two documents in {' or '.join(PLACES)}, found {shown}")
+            expected = f"expected the places of two documents in {' or '.join(PLACES)}"
+            problems.append(f"{record.place}: {expected}, found {str(given)[:40]}")
             continue
         ruled_out, asked_for = map(str, given)
-        original = row_values.optional(record, ORIGINAL).strip()
-        yield record, original, row_values.text(record, *EXCLUDING).strip(), asked_for, ruled_out
+        yield (
+            record,
+            row_values.optional(record, ORIGINAL).strip(),
+            row_values.text(record, *EXCLUDING).strip(),
+            asked_for,
+            ruled_out,
+        )
 
 
 def _pairs(folder: Path) -> tuple[dict[str, Doc], list[_Row]]:

@@ -94,13 +94,15 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
         {mode: {ids[query_id]: value for query_id, value in _of_mode(values, mode)} for mode in MODES}
         for values in (source.judged, source.candidates)
     )
+    bases = dict.fromkeys(MODES.split(query_id)[0] for query_id in source.queries)
+    apart = [base for base in bases if len({source.queries[join_mode(base, mode)].text for mode in MODES}) > 1]
     return Part(
         name,
         topics,
         {mode: as_qrels(judged[mode], join_mode(prefix, mode)) for mode in MODES},
         docs,
         {mode: as_candidates(ranked[mode], "top_ranked") for mode in MODES},
-        tuple(_notes(name, source)),
+        (f"{name}: {len(apart)} queries have another text in their changed mode",) if apart else (),
         published={} if source.diff is None else {DIFF: source.diff},
     )
 
@@ -192,18 +194,11 @@ def _lacking(source: _Source) -> Iterator[str]:
             yield f"{query.place}: query {query_id} has no {what}"
 
 
-def _notes(name: str, source: _Source) -> Iterator[str]:
-    bases = dict.fromkeys(MODES.split(query_id)[0] for query_id in source.queries)
-    apart = [base for base in bases if len({source.queries[join_mode(base, mode)].text for mode in MODES}) > 1]
-    if apart:
-        yield f"{name}: {len(apart)} queries have another text in their changed mode"
-
-
 def _topics(source: _Source, prefix: str, mode: str) -> Iterator[Topic]:
     for query_id, query in _of_mode(source.queries, mode):
         group_id = f"{prefix}-{MODES.split(query_id)[0]}"
-        more = {"original_id": query_id, "wordings": query.wordings}
-        yield topic_in_mode(group_id, mode, query.text, query.instruction, **more)
+        facts = {"original_id": query_id, "wordings": query.wordings}
+        yield topic_in_mode(group_id, mode, query.text, query.instruction, **facts)
 
 
 def _of_mode(values: Mapping[str, Any], mode: str) -> Iterator[tuple[str, Any]]:
@@ -213,7 +208,12 @@ def _of_mode(values: Mapping[str, Any], mode: str) -> Iterator[tuple[str, Any]]:
 def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
     """What the pair of modes must be: no document gains relevance, `qrel_diff` is what loses it, and every query has as many
     candidates as published (`candidates` of the group's entry)."""
-    relevant = {mode: _relevant(part, mode) for mode in MODES}
+    relevant: dict[str, dict[str, set[str]]] = {  # by the query's id without mode
+        mode: {topic.group_id: set() for topic in part.topics[mode]} for mode in MODES
+    }
+    for mode, of_mode in relevant.items():
+        for row in (row for row in part.qrels[mode] if row.relevance > 0):
+            of_mode[MODES.split(row.query_id)[0]].add(row.doc_id)
     originals = {topic.group_id: MODES.split(topic.original_id)[0] for topic in part.topics["og"]}
     lost, gained = (
         {base: first[base] - second[base] for base in originals}
@@ -226,13 +226,8 @@ def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
     yield "relevance gained", _named("relevant in changed and not in og", [base for base in originals if gained[base]])
     yield "relevance lost", "" if any(lost.values()) else "the changed instructions make no document non-relevant"
     if wanted := group.get("candidates"):
-        runs = part.scoreddocs.values()
-        short = [
-            query_id
-            for run in runs
-            for query_id, length in zip(run.query_ids, run.lengths.tolist(), strict=True)
-            if length != wanted
-        ]
+        lengths = [pair for run in part.scoreddocs.values() for pair in zip(run.query_ids, run.lengths.tolist(), strict=True)]
+        short = [query_id for query_id, length in lengths if length != wanted]
         yield "candidates", _named(f"not {wanted} candidates", short)
 
 
@@ -241,12 +236,3 @@ def _named(what: str, names: list[str]) -> str:
         return ""
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     return f"{len(names)} queries: {what} ({shown})"
-
-
-def _relevant(part: Part, mode: str) -> dict[str, set[str]]:
-    """The relevant documents of each query, by its id without mode."""
-    relevant: dict[str, set[str]] = {topic.group_id: set() for topic in part.topics[mode]}
-    for row in part.qrels[mode]:
-        if row.relevance > 0:
-            relevant[MODES.split(row.query_id)[0]].add(row.doc_id)
-    return relevant

@@ -156,8 +156,8 @@ def _from_test_data(
             if seen[published] > 1:
                 published = f"{published}.{seen[published]}"
             judged = {doc_id: int(place in places) for place, doc_id in enumerate(pool)}
-            instruction = instruction.strip()
             yield _Query(published, core, BASE, query, query, "", judged)
+            instruction = instruction.strip()
             yield _Query(published, core, mode, f"{query} {instruction}", query, instruction, judged)
     if again := sum(times > 1 for times in seen.values()):
         notes.append(f"{again} queries have several instructions of a level: the second is `<query>_<level>.2`")

@@ -72,8 +72,7 @@ def _read_line(number: int, line: str, found: dict[str, dict[Made, None]], probl
     if not isinstance(row, dict) or not isinstance(row.get("id"), str) or not isinstance(row.get("made"), list):
         problems.append(f"line {number}: expected the keys id (a text) and made (a list)")
         return
-    wrong = [str(one)[:60] for one in row["made"] if not _is_made(one)]
-    if wrong:
+    if wrong := [str(one)[:60] for one in row["made"] if not _is_made(one)]:
         problems.append(f"line {number}: {row['id']}: a role is one of {', '.join(ROLES)}, `by` a name: {wrong[0]}")
         return
     made = dict.fromkeys(Made(*(each.get(key) or "" for key in Made._fields)) for each in row["made"])

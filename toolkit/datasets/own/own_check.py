@@ -176,7 +176,12 @@ def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smal
             remarks.warning(own.path, 0, f"group {name} has no documents", "write corpus.jsonl, or search with --index")
         else:
             _say_lengths(name, set().union(*golds.values()), documents, remarks)
-        _say_size(own, name, len(golds), smallest, remarks)
+        cores = len(golds)
+        needed = math.ceil((POWER * DEVIATION / smallest) ** 2)
+        if cores < needed:
+            seen = f"a difference below {smallest_difference(cores):.2f} is hardly seen"
+            queries = f"{cores} core quer{'y' if cores == 1 else 'ies'}"
+            remarks.warning(own.path, 0, f"group {name} has {queries}: {seen}", f"{smallest:g} takes {needed}")
 
 
 def highest_labels(rows: Iterable[Qrel]) -> Mapping[str, dict[str, int]]:
@@ -288,14 +293,6 @@ def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Re
 def smallest_difference(cores: int) -> float:
     """What a paired test sees with 80 % power at 5 %, over this many core queries."""
     return POWER * DEVIATION / math.sqrt(cores)
-
-
-def _say_size(own: OwnFolder, group: str, cores: int, smallest: float, remarks: Remarks) -> None:
-    needed = math.ceil((POWER * DEVIATION / smallest) ** 2)
-    if cores < needed:
-        seen = f"a difference below {smallest_difference(cores):.2f} is hardly seen"
-        queries = f"{cores} core quer{'y' if cores == 1 else 'ies'}"
-        remarks.warning(own.path, 0, f"group {group} has {queries}: {seen}", f"{smallest:g} takes {needed}")
 
 
 def lines(remarks: Iterable[Remark]) -> list[str]:

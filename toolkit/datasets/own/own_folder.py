@@ -108,7 +108,11 @@ class OwnFolder:
         for path in sorted(self.path.iterdir()):
             match = NAMED.fullmatch(path.name)
             if match is None or not path.is_file():
-                self._near_miss(path)
+                # a file that seems to be meant as one of the folder's: `topic.jsonl`, `Qrels.txt`
+                word, _, rest = path.name.partition(".")
+                near = MEANT.get(word.lower(), word.lower())
+                if path.is_file() and near in ENDINGS and rest:
+                    self.remarks.warning(path, 0, "the file is not read", f"is it meant as {near}.{rest}?")
                 continue
             what, words, ending = match[1], match[2] or "", match[3]
             if ending not in ENDINGS[what]:
@@ -119,13 +123,6 @@ class OwnFolder:
             else:
                 found[what].append(_File(path, words, ending))
         return found
-
-    def _near_miss(self, path: Path) -> None:
-        """A file that seems to be meant as one of the folder's: `topic.jsonl`, `Qrels.txt`."""
-        what, _, ending = path.name.partition(".")
-        near = MEANT.get(what.lower(), what.lower())
-        if path.is_file() and near in ENDINGS and ending:
-            self.remarks.warning(path, 0, "the file is not read", f"is it meant as {near}.{ending}?")
 
     def _read_topics(self) -> OwnTopics:
         files, modes = self._files["topics"], self.modes
@@ -240,13 +237,9 @@ def open_folder(path: str | Path) -> OwnFolder:
     if not (folder / FILE).is_file():
         what = f"{folder} has no {FILE}" if folder.is_dir() else f"no folder {folder}"
         raise ToolkitError(what, f"`tandem benchmarks new {folder}` begins one")
-    return _opened(folder, state_of(folder))
-
-
-def state_of(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Names, sizes and times of the files in a folder: it changes when they do."""
+    # names, sizes and times of its files: they change when what it holds does
     files = sorted((path.name, path.stat()) for path in folder.iterdir() if path.is_file())
-    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in files)
+    return _opened(folder, tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in files))
 
 
 @functools.lru_cache(maxsize=8)

@@ -14,7 +14,6 @@ from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
-from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import home, open_output, write_text
 from toolkit.core.system.lazy_names import yaml
 from toolkit.core.system.yaml_json import plain, read_yaml
@@ -248,12 +247,8 @@ def register(path: str | Path) -> Path:
         hint = f"name yours otherwise: `name:` in {own.path}/benchmark.yaml"
         raise ToolkitError(f"there is another benchmark {spec.name}", hint)
     entry.parent.mkdir(parents=True, exist_ok=True)
-    write_text(entry, ENTRY_HEAD + _text(spec))
-    return entry
-
-
-def _text(spec: BenchmarkSpec) -> str:
     content = {field.name: plain(getattr(spec, field.name)) for field in fields(spec)}
     needed = {"modes", "groups", "measures", "source"}
     content = {name: value for name, value in content.items() if value or name in needed}
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    write_text(entry, ENTRY_HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+    return entry

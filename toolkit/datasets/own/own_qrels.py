@@ -27,7 +27,11 @@ def read_judgments(files: Sequence[QrelsFile], topics: OwnTopics, modes: Modes, 
         try:
             qrels = read_qrels(path)
         except ToolkitError as error:
-            if not _not_judged(path, remarks):
+            content = columns(without_marks(read_bytes(path)))
+            if waiting := [place.number for place, row in content if len(row) == 4 and row[3] == UNJUDGED]:
+                several = f"{len(waiting):,} documents from here on are" if len(waiting) > 1 else "a document is"
+                remarks.problem(path, waiting[0], f"{several} not judged yet", "write 1 or 0 in place of each ?")
+            else:
                 remarks.of_error(path, error)
                 ids = dict.fromkeys(query_id for _, query_id, _ in lines_of(path, lambda *_: True))
                 _names(list(ids), path, mode, topics, modes, remarks)
@@ -63,15 +67,6 @@ def lines_of(path: Path, wanted: Callable[[str, str], bool]) -> list[tuple[int, 
             if wanted(query_id, doc_id):
                 found.append((place.number, query_id, doc_id))
     return found
-
-
-def _not_judged(path: Path, remarks: Remarks) -> bool:
-    """Whether a file has lines that wait for a judgment, which is said once."""
-    lines = [place.number for place, row in columns(without_marks(read_bytes(path))) if len(row) == 4 and row[3] == UNJUDGED]
-    if lines:
-        several = f"{len(lines):,} documents from here on are" if len(lines) > 1 else "a document is"
-        remarks.problem(path, lines[0], f"{several} not judged yet", "write 1 or 0 in place of each ?")
-    return bool(lines)
 
 
 def _names(

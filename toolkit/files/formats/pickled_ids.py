@@ -33,8 +33,7 @@ def pickled_ids(path: Path, column: int = 0) -> Iterator[str]:
     Raises ToolkitError, with the byte, at anything but lists, tuples, texts and numbers, at an entry without an id, and where
     the file breaks off.
     """
-    recalled = {str(argument) for name, argument, _ in _instructions(path) if name in RECALL}
-    machine = _Machine(recalled, column)
+    machine = _Machine({str(argument) for name, argument, _ in _instructions(path) if name in RECALL}, column)
     for name, argument, position in _instructions(path):
         try:
             yield from machine.follow(name, argument)

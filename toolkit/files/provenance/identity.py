@@ -82,9 +82,6 @@ def _digest_of_files(folders: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(path for path in (folder.rglob("*") if folder.is_dir() else [folder]) if path.is_file()):
-            digest.update(
-                f"{path.relative_to(folder) if path != folder else path.name} {file_sha256(path)}\n".encode(
-                    errors="surrogateescape"
-                )
-            )
+            name = path.relative_to(folder) if path != folder else path.name
+            digest.update(f"{name} {file_sha256(path)}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,9 +37,11 @@ def run_names(runs: Sequence[NamedRun]) -> list[str]:
     """
     names = [_name(run) for run in runs]
     for details in (_recipe, _first_stage, _parameters, _file_parts, _files):
-        for alike in _alike(names):
-            texts = details([runs[place] for place in alike])
-            for place, text in zip(alike, texts, strict=True):
+        places = defaultdict(list)
+        for place, name in enumerate(names):
+            places[name].append(place)
+        for alike in (each for each in places.values() if len(each) > 1):
+            for place, text in zip(alike, details([runs[place] for place in alike]), strict=True):
                 names[place] = _joined(names[place], text)
     return names
 
@@ -59,14 +61,6 @@ def _name(run: NamedRun) -> str:
 
 def _joined(*parts: str) -> str:
     return BETWEEN.join(filter(None, parts))
-
-
-def _alike(names: Sequence[str]) -> Iterable[list[int]]:
-    """Where the names stand that are the same."""
-    places = defaultdict(list)
-    for place, name in enumerate(names):
-        places[name].append(place)
-    return [alike for alike in places.values() if len(alike) > 1]
 
 
 def _recipe(runs: Sequence[NamedRun]) -> list[str]:

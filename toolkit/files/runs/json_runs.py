@@ -125,8 +125,7 @@ def write_json(run: Run, path: str | Path) -> None:
 
 def write_mteb(run: Run, path: str | Path) -> None:
     """MTEB's `<task>_predictions.json` of one subset (`default`) and split (`test`): what `mteb` reranks."""
-    meta = {"model_name": run.tag or DEFAULT_TAG, "revision": None}
-    _write({MTEB_META: meta, "default": {"test": run.to_dict()}}, path)
+    _write({MTEB_META: {"model_name": run.tag or DEFAULT_TAG, "revision": None}, "default": {"test": run.to_dict()}}, path)
 
 
 def _write(content: dict[str, Any], path: str | Path) -> None:

@@ -193,8 +193,7 @@ def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
             problems.add(code, place.number, f"score {_show(row[4])} is not a {finite}number")
         else:
             rank = int(row[3]) if _INTEGER.fullmatch(row[3]) else NO_RANK
-            is_text_ = is_plain or is_text(place.line)
-            lines.add(place, (row[0], row[2], row[5]), float(row[4]), rank=rank, is_text=is_text_)
+            lines.add(place, (row[0], row[2], row[5]), float(row[4]), rank=rank, is_text=is_plain or is_text(place.line))
     if not lines.numbers and not problems:
         problems.add("F002", None, "no run lines in it")
     for position, first in lines.drop_repeats():
@@ -202,8 +201,7 @@ def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
         if lines.row(first) == row:
             problems.add("R005", number, f"the same line as line {of_first}")
         else:
-            what = f"document {_show(row[2])} of query {_show(row[0])} again, first on line {of_first}"
-            problems.add("R004", number, what)
+            problems.add("R004", number, f"document {_show(row[2])} of query {_show(row[0])} again, first on line {of_first}")
     return lines, problems.all()
 
 
@@ -254,30 +252,22 @@ def order_warnings(queries: np.ndarray, scores: np.ndarray, ranks: np.ndarray | 
     numbers  of the lines
     """
     scores, count = scores.astype(np.float32), int(queries.max()) + 1
-    checks = [("R104", _out_of_order(queries, scores), "lines of {} of {} queries are apart or not best first")]
+    # lines that follow a worse one of the same query, or come after another query's
+    apart = queries[1:] < np.maximum.accumulate(queries)[1:]
+    rise = (np.diff(queries) == 0) & (np.diff(scores) > 0)
+    checks = [("R104", np.flatnonzero(apart | rise) + 1, "lines of {} of {} queries are apart or not best first")]
     if ranks is not None:
-        checks.append(("R102", _contradictions(queries, scores, ranks), "ranks contradict scores in {} of {} queries"))
+        # lines whose score is above that of a better rank of the same query, or that share a rank but not its score
+        by_rank = np.lexsort((-scores, ranks, queries))
+        same_query = np.diff(queries[by_rank]) == 0
+        gain = np.diff(scores[by_rank])
+        shared = (np.diff(ranks[by_rank]) == 0) & (gain != 0)
+        checks.append(("R102", by_rank[1:][same_query & ((gain > 0) | shared)], "ranks contradict scores in {} of {} queries"))
     return [
         Problem(code, int(numbers[int(rows.min())]), what.format(len(np.unique(queries[rows])), count))
         for code, rows, what in checks
         if len(rows)
     ]
-
-
-def _contradictions(queries: np.ndarray, scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Lines whose score is above that of a better rank of the same query, or that share a rank but not its score."""
-    by_rank = np.lexsort((-scores, ranks, queries))
-    same = np.diff(queries[by_rank]) == 0
-    rise = np.diff(scores[by_rank])
-    shared = (np.diff(ranks[by_rank]) == 0) & (rise != 0)
-    return by_rank[1:][same & ((rise > 0) | shared)]
-
-
-def _out_of_order(queries: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Lines that follow a worse one of the same query, or come after another query's."""
-    apart = queries[1:] < np.maximum.accumulate(queries)[1:]
-    rise = (np.diff(queries) == 0) & (np.diff(scores) > 0)
-    return np.flatnonzero(apart | rise) + 1
 
 
 def scan_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
@@ -295,8 +285,7 @@ def scan_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
         if not _INTEGER.fullmatch(relevance):
             problems.add("Q002", place.number, f"relevance {_show(relevance)} is not a whole number")
         else:
-            is_text_ = is_plain or is_text(place.line)
-            lines.add(place, (query_id, doc_id, iteration), int(relevance), is_text=is_text_)
+            lines.add(place, (query_id, doc_id, iteration), int(relevance), is_text=is_plain or is_text(place.line))
     if not lines.numbers and not problems:
         problems.add("F002", None, "no judgments in it")
     for position, first in lines.drop_repeats():
@@ -318,6 +307,5 @@ def judgment(row: list[bytes]) -> list[bytes]:
 def qrels_from_lines(lines: Lines, source: str) -> Qrels:
     """The qrels of scanned lines."""
     (queries, query_ids), (iterations, names) = lines.texts(lines.queries), lines.texts(lines.others)
-    documents = lines.documents()
-    relevance = lines.kept(lines.values)
+    documents, relevance = lines.documents(), lines.kept(lines.values)
     return Qrels(tuple(query_ids), queries, documents.distinct, documents.codes, relevance, tuple(names), iterations, source)

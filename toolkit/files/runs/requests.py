@@ -100,9 +100,6 @@ def write_requests(run: Run, topics: Iterable[Topic], path: str | Path, *, conte
 
 
 def _check_known(what: str, ids: Sequence[str], known: Mapping[str, str]) -> None:
-    missing = [id for id in ids if id not in known]
-    if missing:
-        raise ToolkitError(
-            f"no text for {len(missing)} of {len(ids)} {what} of the run: {', '.join(missing[:3])}",
-            "name the topics and the corpus that the run was made with",
-        )
+    if missing := [id for id in ids if id not in known]:
+        hint = "name the topics and the corpus that the run was made with"
+        raise ToolkitError(f"no text for {len(missing)} of {len(ids)} {what} of the run: {', '.join(missing[:3])}", hint)

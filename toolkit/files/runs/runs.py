@@ -75,8 +75,7 @@ def read_run(path: str | Path, form: str = "") -> Run:
     source = source_name(path)
     if form in ("", "trec") and not is_stream(path) and (run := stream_trec(path, source)) is not None:
         return run
-    most = pickled.MOST if pickled.is_pickled(_start(path), source) else None
-    return parse_run(read_bytes(path, most), source, form)
+    return parse_run(read_bytes(path, pickled.MOST if pickled.is_pickled(_start(path), source) else None), source, form)
 
 
 def parse_run(data: bytes, source: str, form: str = "") -> Run:

@@ -98,9 +98,8 @@ def read_corpus(path: str | Path, digest: Any = None) -> Iterator[Batch]:
         except (EOFError, zlib.error, OSError) as error:
             if getattr(error, "errno", None):  # the disk, not the data
                 raise
-            raise ToolkitError(
-                f"{path}: the compressed data is damaged or breaks off", "make or fetch the file again"
-            ) from error
+            hint = "make or fetch the file again"
+            raise ToolkitError(f"{path}: the compressed data is damaged or breaks off", hint) from error
 
 
 def batches_of(entries: Iterator[Entry]) -> Iterator[Batch]:
@@ -122,7 +121,13 @@ def _json_batches(file: BinaryIO, digest: Any) -> Iterator[Batch]:
 
 
 def _json_entries(block: bytes, line: int) -> list[Entry]:
-    return list(_read_jsonl(_decoded(io.BytesIO(block), None, line)))
+    entries = []
+    for number, text in _decoded(io.BytesIO(block), None, line):
+        try:
+            entries.append(_from_json(number, text))
+        except _Broken as problem:
+            entries.append(Entry(number, None, str(problem)))
+    return entries
 
 
 def ready_ids(block: bytes) -> list[str]:
@@ -161,14 +166,6 @@ def _decoded(file: Iterable[bytes], digest: Any, first: int = 1) -> Lines:
         text = line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
         if not text.isspace():
             yield number, text
-
-
-def _read_jsonl(lines: Lines) -> Iterator[Entry]:
-    for number, line in lines:
-        try:
-            yield _from_json(number, line)
-        except _Broken as problem:
-            yield Entry(number, None, str(problem))
 
 
 def _from_json(number: int, line: str) -> Entry:
@@ -231,8 +228,7 @@ def _read_tsv(lines: Lines) -> Iterator[Entry]:
 def _read_trec(lines: Lines) -> Iterator[Entry]:
     start, block = 0, []
     for number, line in lines:
-        tag = line.lstrip()[:6].upper()
-        if tag.startswith("<DOC>"):
+        if line.lstrip()[:6].upper().startswith("<DOC>"):
             if block:
                 yield Entry(start, None, "no </DOC>")
             start, block = number, []

@@ -159,8 +159,7 @@ def corpus_from_files(path: str | Path, processes: int = 1) -> Corpus:
 def corpus_from_docs(name: str, docs: Iterable[Doc]) -> Corpus:
     """Documents of a benchmark or of ir_datasets."""
     digest = ContentDigest()
-    entries = itertools.starmap(Entry, enumerate(digest.counting(docs), 1))
-    return Corpus(name, [("", batches_of(entries))], [], digest)
+    return Corpus(name, [("", batches_of(itertools.starmap(Entry, enumerate(digest.counting(docs), 1))))], [], digest)
 
 
 def split_corpus(corpus: Corpus, words: int) -> Corpus:
@@ -218,8 +217,7 @@ class SeenIds:
         again = np.zeros(len(ids), bool)
         again[order[1:]] = ordered[1:] == ordered[:-1]
         for level in self._levels:
-            places = np.minimum(np.searchsorted(level, hashes), len(level) - 1)
-            again |= level[places] == hashes
+            again |= level[np.minimum(np.searchsorted(level, hashes), len(level) - 1)] == hashes
         self._levels.append(ordered)
         while len(self._levels) > 1 and len(self._levels[-2]) < 2 * len(self._levels[-1]):
             last = self._levels.pop()

@@ -7,7 +7,7 @@ import re
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,8 @@ def page_reader(about: dict[str, Any], processes: int = 1) -> Iterator[PageReade
     from multiprocessing import get_context
 
     # new processes, not copies of this one: it may have threads, those of a JVM too
-    with ProcessPoolExecutor(processes, get_context("spawn"), _leave_interrupts) as pool:
+    # Ctrl-C reaches all processes of a terminal: they ignore it, the first one ends them
+    with ProcessPoolExecutor(processes, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         try:
             yield PageReader(about, lambda html: partial(_result, pool.submit(page_text, html)), AHEAD * processes)
         finally:
@@ -57,11 +58,6 @@ def _result(future: Future) -> tuple[str, str]:
     except BrokenProcessPool as error:
         hint = "was it killed for lack of memory? fewer --threads need less"
         raise ToolkitError("a process that reads pages has ended", hint, status=1) from error
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal; the first one ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class PageReader:
@@ -123,7 +119,10 @@ def page_text(html: str) -> tuple[str, str]:
         title, text = page.short_title(), _markdown(page.summary(html_partial=True))
     except Exception:  # what breaks a parser of the web has no common class; the page may still have text
         title, text = "", ""
-    return title, text or _all_of(html)
+    if not text:
+        with suppress(Exception):  # as above: the page is counted as one without text
+            text = _markdown(_sound(html))
+    return title, text
 
 
 def _sound(html: str) -> str:
@@ -132,13 +131,6 @@ def _sound(html: str) -> str:
 
     parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True)
     return lxml.html.tostring(lxml.html.document_fromstring(html.encode(), parser=parser), encoding="unicode")
-
-
-def _all_of(html: str) -> str:
-    try:
-        return _markdown(_sound(html))
-    except Exception:  # as above: the page is counted as one without text
-        return ""
 
 
 def _markdown(html: str) -> str:

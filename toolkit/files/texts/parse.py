@@ -69,8 +69,7 @@ def parse_plain_qrels(data: bytes, source: str) -> Qrels | None:
         return None
     (queries, query_ids), (subtopics, iterations) = (decode_dictionary(table[name]) for name in ("query_id", "iteration"))
     documents = Ids.of(table["doc_id"])
-    given_for = queries.astype(np.int64) * len(iterations) + subtopics
-    if documents.comes_twice(given_for):
+    if documents.comes_twice(queries.astype(np.int64) * len(iterations) + subtopics):
         return None
     docs, doc_ids = documents.codes, documents.distinct
     return Qrels(

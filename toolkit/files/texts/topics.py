@@ -3,7 +3,7 @@
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,8 @@ def read_topics(path: str | Path) -> list[Topic]:
     refuse(source, [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))])
     text = data.decode().replace("\r\n", "\n")
     topics, problems, seen, unread = [], [], {}, {}
-    for line, parsed in _reader(text)(text, unread):
+    read = {"{": _read_jsonl, "<": _read_trec}.get(text.lstrip()[:1], _read_tsv)
+    for line, parsed in read(text, unread):
         if isinstance(parsed, Problem):
             problems.append(parsed)
         elif parsed.query_id in seen:
@@ -89,13 +90,6 @@ def topics_from_rows(rows: Iterable[Topic | Mapping[str, Any]]) -> list[Topic]:
     if unread:
         say(f"note: keys that topics do not have are not read: {', '.join(unread)}")
     return topics
-
-
-def _reader(text: str) -> Callable[[str, dict[str, None]], Iterator[Parsed]]:
-    start = text.lstrip()
-    if start.startswith("{"):
-        return _read_jsonl
-    return _read_trec if start.startswith("<") else _read_tsv
 
 
 def _topic(line: int, values: dict[str, Any]) -> Parsed:

@@ -193,9 +193,8 @@ def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False, no
     if folder.suffix == GGUF if folder.is_file() else pickles_in(folder):
         return converted(name, folder, now=now)
     if not any(folder.glob(WEIGHTS)):
-        raise ToolkitError(
-            f"{folder} has no safetensors, and no pytorch_model.bin or GGUF file in their place", "is it complete?"
-        )
+        hint = "is it complete?"
+        raise ToolkitError(f"{folder} has no safetensors, and no pytorch_model.bin or GGUF file in their place", hint)
     return folder
 
 

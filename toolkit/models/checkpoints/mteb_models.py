@@ -90,9 +90,8 @@ def of_name(name: str) -> tuple[MtebModel, dict[str, Any]]:
     except ModuleNotFoundError as error:
         raise missing_extra(f"mteb:{name}", "mteb") from error
     if name not in MODEL_REGISTRY:
-        raise ToolkitError(
-            f"MTEB has no model {name!r}", f"{did_you_mean(name, MODEL_REGISTRY)}`mteb.get_model_metas()` has all"
-        )
+        hint = f"{did_you_mean(name, MODEL_REGISTRY)}`mteb.get_model_metas()` has all"
+        raise ToolkitError(f"MTEB has no model {name!r}", hint)
     meta = mteb.get_model_meta(name)
     kinds = [kind for kind in CLASSES if kind in meta.model_type]
     if not kinds:

@@ -121,14 +121,12 @@ def check_own(spec: SystemSpec, *, device: str | None = None, precision: str | N
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which no object of Python is", f"known: {', '.join(METHODS)}")
     for name, value in (("device", device), ("precision", precision)):
         if value:
-            raise ToolkitError(
-                f"{spec.name} is an object of Python: it has no {name}", f"leave --{name} out, the object decides"
-            )
+            hint = f"leave --{name} out, the object decides"
+            raise ToolkitError(f"{spec.name} is an object of Python: it has no {name}", hint)
     known = PARAMETERS.get(spec.kind)
     if known and (unused := [name for name in spec.parameters if name not in known]):
-        raise ToolkitError(
-            f"{spec.name} is an object of Python: it has no {', '.join(unused)}", f"it may have {', '.join(known)}"
-        )
+        hint = f"it may have {', '.join(known)}"
+        raise ToolkitError(f"{spec.name} is an object of Python: it has no {', '.join(unused)}", hint)
     check_trust(spec, trust)
     _check_named(spec)
     if is_dry():

@@ -240,9 +240,8 @@ def load_sparse(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, *
     modules = [type(module).__name__ for module in model]
     architectures = getattr(model[0].config, "architectures", None) if modules[1:] == ["SpladePooling"] else None
     if not any(name.endswith("ForMaskedLM") for name in architectures or []):
-        raise ToolkitError(
-            f"{folder} is no masked language model with SPLADE's pooling", "SPLADE and models of its form are supported"
-        )
+        hint = "SPLADE and models of its form are supported"
+        raise ToolkitError(f"{folder} is no masked language model with SPLADE's pooling", hint)
     return SparseEncoder(spec, folder, model, batch_size)
 
 

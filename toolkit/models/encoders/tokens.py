@@ -47,9 +47,8 @@ class Framing:
         if bos and tokenizer.bos_token_id not in (None, *self.head[:1]):
             self.head = [tokenizer.bos_token_id, *self.head]
         if eos and tokenizer.eos_token_id is None:
-            raise ToolkitError(
-                f"the tokenizer of {tokenizer.name_or_path} has no end of sequence", "leave `eos` out of the entry"
-            )
+            hint = "leave `eos` out of the entry"
+            raise ToolkitError(f"the tokenizer of {tokenizer.name_or_path} has no end of sequence", hint)
         if eos and tokenizer.eos_token_id not in self.tail[-1:]:
             self.tail = [*self.tail, tokenizer.eos_token_id]
         pads = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)

@@ -252,10 +252,8 @@ class Judge:
 
         characters = longest_that_fits(len(pair.document), fits)
         if not characters and (pair.document or not fits(0)):
-            raise ToolkitError(
-                f"a statement leaves no room for a document in {length} tokens: {pair[1][:60]!r}",
-                f"give {self.spec.name} a larger `length` in an entry of your own (--systems)",
-            )
+            hint = f"give {self.spec.name} a larger `length` in an entry of your own (--systems)"
+            raise ToolkitError(f"a statement leaves no room for a document in {length} tokens: {pair[1][:60]!r}", hint)
         return pair._replace(document=pair.document[:characters])
 
 

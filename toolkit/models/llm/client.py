@@ -68,9 +68,8 @@ class LLM:
             self.backend.check()
         elif not self.backend.here:
             hint = "HF_HUB_OFFLINE=1 takes the commit that is here, where none is pinned; or run without replay"
-            raise ToolkitError(
-                "--replay sends no request to the hub, and the commit of this checkpoint is not known here", hint, status=1
-            )
+            message = "--replay sends no request to the hub, and the commit of this checkpoint is not known here"
+            raise ToolkitError(message, hint, status=1)
 
     def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
         """The answers in the order of the requests; each is in the cache a moment after it came (`AnswerWriter`).

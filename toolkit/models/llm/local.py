@@ -75,10 +75,8 @@ class LocalModel:
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.whole, **options)
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         if self.chat and not tokenizer.chat_template:
-            raise ToolkitError(
-                f"the tokenizer of {self.spec.name} has no chat template",
-                "give its entry one: parameters: {chat_template: ...}",
-            )
+            hint = "give its entry one: parameters: {chat_template: ...}"
+            raise ToolkitError(f"the tokenizer of {self.spec.name} has no chat template", hint)
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
         return tokenizer

@@ -232,8 +232,7 @@ def _ours(name: str, kind: str) -> Prompt:
 
 def _prompt(path: Path, kind: str, *, ours: bool) -> Prompt:
     row = read_yaml(path)
-    problems = list(_problems(row, kind))
-    if problems:
+    if problems := list(_problems(row, kind)):
         hint = "see the prompts in toolkit/registry/prompts"
         raise ToolkitError(f"{path} is no prompt of kind {kind}", hint, problems=problems)
     return Prompt(path.stem if ours else path.name, kind, _turns(row["turns"]), ours, whose=row.get("whose", OURS))

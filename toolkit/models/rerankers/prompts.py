@@ -112,10 +112,8 @@ class PromptEncoder:
             inside = [first for first, last in encoded["offset_mapping"] if last > start and first < end]
             if not document:
                 excess_text = f"{query.text[:60]!r} needs {excess} tokens more than {self._length}"
-                raise ToolkitError(
-                    f"a query leaves no room for a document: {excess_text}",
-                    "give the system a larger `length` in a file of your own (--systems)",
-                )
+                hint = "give the system a larger `length` in a file of your own (--systems)"
+                raise ToolkitError(f"a query leaves no room for a document: {excess_text}", hint)
             # a token may begin before the document, or several (of one character) at the same place
             last = inside[-excess] if excess <= len(inside) else start
             document = document[: max(0, min(last - start, len(document) - 1))]

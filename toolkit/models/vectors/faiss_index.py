@@ -266,10 +266,8 @@ class FaissIndex:
             # the inner product by L2: one more dimension fills all documents up to one length, queries have 0 there
             queries, lacking = np.pad(queries, [(0, 0), (0, 1)]), 0
         if lacking:
-            raise ToolkitError(
-                f"index {self.name} has vectors of dimension {self.dimension}, the queries have {queries.shape[1]}",
-                "search it with the system that it was made with",
-            )
+            message = f"index {self.name} has vectors of dimension {self.dimension}, the queries have {queries.shape[1]}"
+            raise ToolkitError(message, "search it with the system that it was made with")
         if not np.isfinite(queries).all():  # FAISS finds nothing for them, as if there were nothing
             raise ToolkitError(f"a query for index {self.name} has a vector with numbers that are not finite", NOT_FINITE)
         return np.ascontiguousarray(queries, np.float32)

@@ -88,9 +88,8 @@ class LateIndex:
             self.offsets = whole_numbers(folder / OFFSETS)
             self.vectors = np.memmap(folder / VECTORS, HALF, "r").reshape(self.offsets[-1], -1)
         except (OSError, IndexError, *NPY_DAMAGE) as error:
-            raise ToolkitError(
-                f"{folder} is no index of token vectors", "`tandem index --type multivector` makes one"
-            ) from error
+            hint = "`tandem index --type multivector` makes one"
+            raise ToolkitError(f"{folder} is no index of token vectors", hint) from error
         self.folder, self.ids = folder, DocIds(folder)
         if len(self.ids) != len(self.offsets) - 1:
             raise ToolkitError(f"{folder} has {len(self.offsets) - 1} documents and {len(self.ids)} ids", "rebuild the index")
@@ -138,9 +137,8 @@ class LateIndex:
         for query in queries:
             if query.shape[1] != self.vectors.shape[1]:
                 width, given = self.vectors.shape[1], query.shape[1]
-                raise ToolkitError(
-                    f"{self.folder} holds vectors of {width} numbers, the query's have {given}", "name its system"
-                )
+                hint = "name its system"
+                raise ToolkitError(f"{self.folder} holds vectors of {width} numbers, the query's have {given}", hint)
 
     def _all(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor) -> list[Ranked]:
         """Every document is scored in single precision; those that may be among the best, exactly."""
