@@ -86,9 +86,8 @@ class Run:
     def _repr_html_(self) -> str:
         """For notebooks: the best documents of the first queries."""
         rankings = self.select(self.query_ids[:SHOWN_QUERIES]).rankings()
-        rows = [
-            (q, rank, doc.doc_id, f"{doc.score:g}") for q, docs in rankings for rank, doc in enumerate(docs[:SHOWN_DOCS], 1)
-        ]
+        best = ((q, rank, doc) for q, docs in rankings for rank, doc in enumerate(docs[:SHOWN_DOCS], 1))
+        rows = [(q, rank, doc.doc_id, f"{doc.score:g}") for q, rank, doc in best]
         return to_html(("query_id", "rank", "doc_id", "score"), rows, repr(self)[4:-1])
 
     @property

@@ -213,11 +213,9 @@ def open_collection(name: str) -> Collection:
         return load(name)
     dataset = open_ir_dataset(registry.pyserini_topics().get(name, name))
     if dataset is None:
-        raise ToolkitError(
-            f"no topics {name!r}: neither a benchmark, nor an id of ir_datasets, nor a file",
-            f"{did_you_mean(name, [*part_names(), *registry.pyserini_topics()])}`tandem benchmarks list` names ours",
-            problems=list(map(str, registry.unread("benchmarks"))),
-        )
+        message = f"no topics {name!r}: neither a benchmark, nor an id of ir_datasets, nor a file"
+        hint = f"{did_you_mean(name, [*part_names(), *registry.pyserini_topics()])}`tandem benchmarks list` names ours"
+        raise ToolkitError(message, hint, problems=list(map(str, registry.unread("benchmarks"))))
     return dataset
 
 

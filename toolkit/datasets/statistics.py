@@ -155,8 +155,7 @@ def _words(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
 
 def _instruction_tokens(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
     """WordPiece tokens of an instruction, without the two that stand around a text, on average; None where the mode has none,
-    and where the embedded model, whose tokenizer it is, is not installed.
-    """
+    and where the embedded model, whose tokenizer it is, is not installed."""
     texts = [topic.instruction for topic in _topics(benchmark, groups, mode) if topic.instruction]
     tokenizer = _tokenizer() if texts else None
     encoded = tokenizer.encode_batch_fast(texts, add_special_tokens=False) if tokenizer else ()

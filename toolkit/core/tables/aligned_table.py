@@ -200,9 +200,8 @@ def _sorted(table: Table, place: int) -> Table:
 
 def _picked(table: Table, order: Sequence[int]) -> Table:
     """The table with these of its rows, in this order."""
-    below, details = (
-        frozenset(number for number, row in enumerate(order) if row in some) for some in (table.below, table.details)
-    )
+    kinds = (table.below, table.details)
+    below, details = (frozenset(number for number, row in enumerate(order) if row in kind) for kind in kinds)
     return replace(table, rows=[table.rows[row] for row in order], below=below, details=details)
 
 

@@ -158,9 +158,8 @@ class Ids:
         if self._codes is None:
             keys = hashes(self._values)
             for first in range(0, len(keys), AT_ONCE):
-                keys[first : first + AT_ONCE] += groups[first : first + AT_ONCE].astype(np.uint64) * np.uint64(
-                    0xBF58476D1CE4E5B9
-                )
+                part = slice(first, first + AT_ONCE)
+                keys[part] += groups[part].astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
             keys.sort()
             if not (keys[1:] == keys[:-1]).any():  # where two are equal, it may be chance
                 return False

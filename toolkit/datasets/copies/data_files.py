@@ -105,10 +105,8 @@ def _matches(folder: Path, pattern: str) -> list[Path]:
 
 
 def _declared(folder: Path, configuration: str) -> list[str]:
-    """Patterns of a configuration's files, from the head of a hub repository's README (`configs`).
-
-    Empty where the README says something else: a local copy may have one of its own.
-    """
+    """Patterns of a configuration's files, from the head of a hub repository's README (`configs`). Empty where the README says
+    something else: a local copy may have one of its own."""
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8", errors="replace") if readme.is_file() else ""
     if not text.startswith("---\n"):

@@ -75,11 +75,8 @@ def other_counts(part: Part, group: Mapping[str, Any]) -> str:
 
 
 def _differences(counted: Mapping[str, int], wanted: Mapping[str, int]) -> str:
-    return "; ".join(
-        f"{number} {what} expected, {counted[what]} found"
-        for what, number in wanted.items()
-        if what in counted and counted[what] != number
-    )
+    differing = {what: number for what, number in wanted.items() if what in counted and counted[what] != number}
+    return "; ".join(f"{number} {what} expected, {counted[what]} found" for what, number in differing.items())
 
 
 def _changed_files(folder: Path) -> str:

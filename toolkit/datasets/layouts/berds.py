@@ -97,9 +97,7 @@ def _expansions(record: Record, problems: list[str]) -> tuple[tuple[str, str], .
 
 def _labelled(folder: Path, name: str) -> Part:
     """Documents `P000`, questions `Q00`, and a question's perspectives 1, 2, each in order of first appearance.
-
-    `Part.published["pairs"]` has every line, ((query id, subtopic, document id), label), those that come twice too.
-    """
+    `Part.published["pairs"]` has every line, ((query id, subtopic, document id), label), those that come twice too."""
     documents: dict[str, str] = {}
     questions: dict[str, dict[str, int]] = {}
     labels: dict[tuple[str, int, str], int] = {}

@@ -61,9 +61,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     docs = row_values.documents(folder, "corpus", problems)
     queries = row_values.by_id(folder, "queries", ("_id",), "query", problems)
     judged = row_values.judgments(folder, "qrels", queries, docs, problems)
-    problems += [
-        f"{record.place}: query {query_id} has no pool" for query_id, record in queries.items() if not judged[query_id]
-    ]
+    problems += [f"{record.place}: query {each} has no pool" for each, record in queries.items() if not judged[each]]
     row_values.refuse(folder, problems)
     topics = []
     for query_id, record in queries.items():

@@ -89,13 +89,8 @@ def _questions(folder: Path, docs: dict[str, Doc], problems: list[str]) -> Itera
             problems.append(f"{record.place}: {expected}, found {str(given)[:40]}")
             continue
         ruled_out, asked_for = map(str, given)
-        yield (
-            record,
-            row_values.optional(record, ORIGINAL).strip(),
-            row_values.text(record, *EXCLUDING).strip(),
-            asked_for,
-            ruled_out,
-        )
+        original, excluding = row_values.optional(record, ORIGINAL).strip(), row_values.text(record, *EXCLUDING).strip()
+        yield record, original, excluding, asked_for, ruled_out
 
 
 def _pairs(folder: Path) -> tuple[dict[str, Doc], list[_Row]]:
@@ -103,8 +98,7 @@ def _pairs(folder: Path) -> tuple[dict[str, Doc], list[_Row]]:
     ids: dict[str, str] = {}
     rows = []
     for record in read_table(folder, PAIRS):
-        asked_for, ruled_out = (
-            ids.setdefault(row_values.text(record, name), f"d{len(ids)}") for name in ("doc_pos", "doc_neg")
-        )
+        texts = (row_values.text(record, name) for name in ("doc_pos", "doc_neg"))
+        asked_for, ruled_out = (ids.setdefault(text, f"d{len(ids)}") for text in texts)
         rows.append((record, "", row_values.text(record, "query").strip(), asked_for, ruled_out))
     return {doc_id: Doc(doc_id, "", text) for text, doc_id in ids.items()}, rows

@@ -90,10 +90,8 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
     name, prefix = group["name"], part_name(group["name"])
     topics = {mode: list(_topics(source, prefix, mode)) for mode in MODES}
     ids = {topic.original_id: topic.query_id for of_mode in topics.values() for topic in of_mode}
-    judged, ranked = (
-        {mode: {ids[query_id]: value for query_id, value in _of_mode(values, mode)} for mode in MODES}
-        for values in (source.judged, source.candidates)
-    )
+    judged = {mode: {ids[query_id]: value for query_id, value in _of_mode(source.judged, mode)} for mode in MODES}
+    ranked = {mode: {ids[query_id]: value for query_id, value in _of_mode(source.candidates, mode)} for mode in MODES}
     bases = dict.fromkeys(MODES.split(query_id)[0] for query_id in source.queries)
     apart = [base for base in bases if len({source.queries[join_mode(base, mode)].text for mode in MODES}) > 1]
     return Part(
@@ -208,17 +206,14 @@ def _of_mode(values: Mapping[str, Any], mode: str) -> Iterator[tuple[str, Any]]:
 def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
     """What the pair of modes must be: no document gains relevance, `qrel_diff` is what loses it, and every query has as many
     candidates as published (`candidates` of the group's entry)."""
-    relevant: dict[str, dict[str, set[str]]] = {  # by the query's id without mode
-        mode: {topic.group_id: set() for topic in part.topics[mode]} for mode in MODES
-    }
+    # by the query's id without mode
+    relevant = {mode: {topic.group_id: set[str]() for topic in part.topics[mode]} for mode in MODES}
     for mode, of_mode in relevant.items():
         for row in (row for row in part.qrels[mode] if row.relevance > 0):
             of_mode[MODES.split(row.query_id)[0]].add(row.doc_id)
     originals = {topic.group_id: MODES.split(topic.original_id)[0] for topic in part.topics["og"]}
-    lost, gained = (
-        {base: first[base] - second[base] for base in originals}
-        for first, second in ((relevant["og"], relevant["changed"]), (relevant["changed"], relevant["og"]))
-    )
+    lost = {base: relevant["og"][base] - relevant["changed"][base] for base in originals}
+    gained = {base: relevant["changed"][base] - relevant["og"][base] for base in originals}
     if DIFF in part.published:
         published = part.published[DIFF]
         apart = [base for base, ours in originals.items() if lost[base] != published.get(ours, set())]

@@ -56,18 +56,15 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     name, problems = group["name"], []
     docs = row_values.documents(folder, "corpus", problems)
     queries = row_values.by_id(folder, "queries", ("_id", "id"), "query", problems)
-    judgments = {
-        role: row_values.judgments(folder, f"qrels_{published}", queries, docs, problems)
-        for role, published in PUBLISHED.items()
-    }
+    tables = {role: f"qrels_{published}" for role, published in PUBLISHED.items()}
+    judgments = {role: row_values.judgments(folder, table, queries, docs, problems) for role, table in tables.items()}
     for query_id, record in queries.items():
         if not row_values.text(record, "text").strip():
             problems.append(f"{record.place}: query {query_id} has no text")
         relevant = [{doc for doc, label in judgments[role][query_id].items() if label > 0} for role in (BASE, INSTRUCTED)]
         if not relevant[0] & relevant[1]:
-            problems.append(
-                f"{record.place}: query {query_id} has no gold document (relevant in qrels_og and in qrels_changed)"
-            )
+            what = "no gold document (relevant in qrels_og and in qrels_changed)"
+            problems.append(f"{record.place}: query {query_id} has {what}")
         if not judgments[REVERSED][query_id]:
             problems.append(f"{record.place}: query {query_id} is not in qrels_reversed")
     row_values.refuse(folder, problems)
@@ -114,29 +111,24 @@ def _candidate_files(root: Path, group: Group, role: str) -> list[Path]:
 def _row(
     query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], modes: Modes, notes: dict[str, int]
 ) -> Row:
-    query = row_values.text(record, "text").strip()
+    query, instructions = row_values.text(record, "text").strip(), {}
+    for mode in modes.of(INSTRUCTED, REVERSED):
+        # a column of its own in later releases; in others it may begin with the core query
+        column = f"instruction_{PUBLISHED[modes[mode]]}"
+        published = row_values.text(record, f"only_{column}", column).strip()
+        instructions[mode] = _without(query, published)
+        notes[REPEATED] += instructions[mode] != published
+        notes[EMPTY] += not instructions[mode]
+    base = row_values.optional(record, f"instruction_{PUBLISHED[BASE]}").strip() if modes.of(BASE) else ""
     return Row(
         original_id=query_id,
         query=query,
         condition=row_values.optional(record, "condition"),
         # in the base mode the release repeats an instruction that asks for nothing; ours is the core query alone
-        instructions={mode: _instruction(record, query, modes[mode], notes) for mode in modes.of(INSTRUCTED, REVERSED)},
+        instructions=instructions,
         judgments={mode: judgments[role][query_id] for mode, role in modes.items()},
-        released={
-            mode: _without(query, row_values.optional(record, f"instruction_{PUBLISHED[BASE]}").strip())
-            for mode in modes.of(BASE)
-        },
+        released=dict.fromkeys(modes.of(BASE), _without(query, base)),
     )
-
-
-def _instruction(record: Record, query: str, role: str, notes: dict[str, int]) -> str:
-    """The instruction alone: its own column in later releases; in others it may begin with the core query."""
-    column = f"instruction_{PUBLISHED[role]}"
-    published = row_values.text(record, f"only_{column}", column).strip()
-    instruction = _without(query, published)
-    notes[REPEATED] += instruction != published
-    notes[EMPTY] += not instruction
-    return instruction
 
 
 def _without(query: str, instruction: str) -> str:
@@ -147,10 +139,8 @@ def _without(query: str, instruction: str) -> str:
 
 
 def _in_word(query: str, rest: str) -> bool:
-    """Whether a query ends inside a word (or number) of the text that continues with `rest`.
-
-    Where sentences or a script without blanks meet, no blank need stand between two words.
-    """
+    """Whether a query ends inside a word (or number) of the text that continues with `rest`. Where sentences or a script
+    without blanks meet, no blank need stand between two words."""
     if unicodedata.category(rest[:1] or " ").startswith("M"):  # an accent or vowel sign of the query's last letter
         return True
     neighbours = (unicodedata.name(letter, "") for letter in query[-1] + rest[:1])

@@ -54,8 +54,6 @@ def _core(path: Path, entry: Mapping[str, Any]) -> _Core:
         reworded = f"{core}_{entry['paraphrases']['of']}"
         if reworded not in ids:
             raise ToolkitError(f"{path}: the paraphrases of query {core} are of {reworded}", f"it has {', '.join(ids)}")
-        paraphrases = [
-            instructed(f"{reworded}.{number}", reworded, query, instruction)
-            for number, instruction in enumerate(entry["paraphrases"]["instructions"], 1)
-        ]
+        others = enumerate(entry["paraphrases"]["instructions"], 1)
+        paraphrases = [instructed(f"{reworded}.{number}", reworded, query, instruction) for number, instruction in others]
         return _Core(topics, [passage(instance["gold"]) for instance in instances], paraphrases)

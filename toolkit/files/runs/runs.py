@@ -17,7 +17,7 @@ from toolkit.files.runs.trec_runs import is_trec, parse_trec, stream_trec, write
 from toolkit.files.texts.lines import first_lines, read_bytes, source_name, without_marks
 
 SEARCHED = 1 << 10  # bytes
-TREC_COLUMNS = 6
+
 Parse = Callable[[bytes, str], Run]
 
 
@@ -95,7 +95,7 @@ def form_of(data: bytes, source: str) -> str:
         return "trec"
     fits = [form for form in FORMS.values() if form.is_it(data, source)]
     head = next(first_lines(data), b"")
-    if not fits and (b"\0" in head or (b"\0" in data[:SEARCHED] and len(head.split()) != TREC_COLUMNS)):
+    if not fits and (b"\0" in head or (b"\0" in data[:SEARCHED] and len(head.split()) != 6)):
         known = "a run is UTF-8 text, or one of the other formats that `tandem runs convert --help` lists"
         raise ToolkitError(f"{source} is a binary file of no known format", known)
     if len(fits) > 1:

@@ -112,8 +112,7 @@ def convert_pickles(place: Path, names: Sequence[str], target: Path) -> None:
     for index, weights in parts.items():
         index.write_text(json.dumps({"metadata": {}, "weight_map": weights}, indent=1, sort_keys=True), encoding="utf-8")
     if names:
-        lines = "".join(f"{file_sha256(place / name)}  {name}\n" for name in names)
-        (target / PICKLES).write_text(lines, encoding="utf-8")
+        (target / PICKLES).write_text("".join(f"{file_sha256(place / name)}  {name}\n" for name in names), encoding="utf-8")
 
 
 def read_pickled(path: Path) -> dict[str, torch.Tensor]:
@@ -200,10 +199,8 @@ def _write_gguf(name: str, file: Path, target: Path) -> None:
 
 
 def _unused(name: str, file: Path, reader: Any) -> list[str]:
-    """The tensors of a GGUF file that transformers would pass over, by the header alone, as gguf's reader has it.
-
-    Raises ToolkitError where the header announces more blocks than there are, or a model that is far larger than its tensors.
-    """
+    """The tensors of a GGUF file that transformers would pass over, by the header alone, as gguf's reader has it. Raises
+    ToolkitError where the header announces more blocks than there are, or a model that is far larger than its tensors."""
     from transformers import modeling_gguf_pytorch_utils as ggufs
 
     blocks = {found[1] for tensor in reader.tensors if (found := BLOCK.fullmatch(tensor.name))}

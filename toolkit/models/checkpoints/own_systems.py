@@ -82,9 +82,8 @@ METHODS = {
     "retriever": ("retrieve",),
 }
 RERANKS = {"score": "cross-encoder", "rank": "listwise", "generate": "listwise"}
-OF_RERANKERS = ("run", "depth", "tail", "scores")
 # the parameters of a kind that are for a checkpoint alone: an object decides for itself
-PARAMETERS = {"dense": ("similarity",), "cross-encoder": OF_RERANKERS}
+PARAMETERS = {"dense": ("similarity",), "cross-encoder": ("run", "depth", "tail", "scores")}
 FINDS = {"encode": "dense", "retrieve": "retriever"}
 
 _made: dict[tuple[str, str], Any] = {}  # (name, digest) -> the object
@@ -158,7 +157,16 @@ def load_own(spec: SystemSpec) -> Any:
 def make_own(spec: SystemSpec) -> Any:
     """The same, whatever methods it has."""
     _check_named(spec)
-    return spec.instance if isinstance(spec, ObjectSpec) else _load(spec.checkpoint)
+    if isinstance(spec, ObjectSpec):
+        return spec.instance
+    name, source = spec.checkpoint, find_source(spec.checkpoint)
+    if (name, source.sha256) not in _made:
+        made = _attribute(source, name)
+        if callable(made) and (isinstance(made, type) or not methods_of(made)):
+            with _explained(f"{name}: {source.factory}()"):
+                made = made()
+        _made[name, source.sha256] = made
+    return _made[name, source.sha256]
 
 
 def _check_method(spec: SystemSpec, made: Any) -> None:
@@ -170,17 +178,6 @@ def _check_method(spec: SystemSpec, made: Any) -> None:
 def _offers(made: Any) -> str:
     found = ", ".join(CALLED[name] for name in methods_of(made))
     return f"it has {found}" if found else f"python -m pydoc {__name__}"
-
-
-def _load(name: str) -> Any:
-    source = find_source(name)
-    if (name, source.sha256) not in _made:
-        made = _attribute(source, name)
-        if callable(made) and (isinstance(made, type) or not methods_of(made)):
-            with _explained(f"{name}: {source.factory}()"):
-                made = made()
-        _made[name, source.sha256] = made
-    return _made[name, source.sha256]
 
 
 def _attribute(source: Source, name: str) -> Any:
@@ -289,9 +286,8 @@ class OwnEncoder:
         """As `Encoder.encode`: equal texts are encoded once."""
         texts = [each.whole for each in inputs]
         unique = list(dict.fromkeys(texts))
-        parts = [
-            self._batch(unique[start : start + self._batch_size], side) for start in range(0, len(unique), self._batch_size)
-        ]
+        starts = range(0, len(unique), self._batch_size)
+        parts = [self._batch(unique[start : start + self._batch_size], side) for start in starts]
         if not parts:
             return np.zeros((0, self.dimension), np.float32)
         vectors = np.concatenate(parts)

@@ -68,8 +68,7 @@ def load(
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(whole, **shared)
         config, kind = native(whole, auto) or (None, getattr(transformers, auto))
-        dtype = computing.pick_dtype(spec, precision, place)
-        options = {"config": config, "dtype": dtype, **shared}
+        options = {"config": config, "dtype": computing.pick_dtype(spec, precision, place), **shared}
         check_weights(spec.name, whole, kind, **options)
         model = kind.from_pretrained(whole, use_safetensors=True, **options)
     except ToolkitError:
@@ -111,8 +110,7 @@ def table_of_positions(model: PreTrainedModel) -> int | None:
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
             # RoBERTa and its kin begin to count after the padding's
-            first = module.padding_idx + 1 if module.padding_idx is not None else 0
-            return module.num_embeddings - first
+            return module.num_embeddings - (module.padding_idx + 1 if module.padding_idx is not None else 0)
     return None
 
 

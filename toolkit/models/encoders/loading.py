@@ -45,7 +45,12 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     trust = trust_remote_code
     folders, base = [local_checkpoints.locate(spec, trust_remote_code=trust)], local_checkpoints.base_of(spec)
     how = How(devices, computing.pick_dtype(spec, precision, devices[0]), trust and not is_native(folders[0]))
-    _say_similarity(spec, folders[0])
+    # a checkpoint that no entry knows may be trained for another similarity
+    folder = folders[0]
+    metric = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name")
+    used = "cosine" if spec.parameters.get("similarity", "cos") == "cos" else "dot"
+    if isinstance(metric, str) and metric and metric != used and not spec.source:
+        say(f"note: {folder} was trained for {metric} similarity, not {used}: an entry of your own can say `similarity`")
     modules = read_modules(folders[0])
     if not modules.simple:
         with computing.explained(spec.name, folders[0]):
@@ -59,14 +64,6 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     towers = {"query": query, "passage": passage}
     with computing.explained(spec.name, folders[0]):  # its dimension is that of a first vector
         return TowerEncoder(towers, spec.parameters.get("similarity", "cos"), batch_size, origin)
-
-
-def _say_similarity(spec: SystemSpec, folder: Path) -> None:
-    """Say where a checkpoint that no entry knows was trained for another similarity."""
-    metric = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name")
-    used = "cosine" if spec.parameters.get("similarity", "cos") == "cos" else "dot"
-    if isinstance(metric, str) and metric and metric != used and not spec.source:
-        say(f"note: {folder} was trained for {metric} similarity, not {used}: an entry of your own can say `similarity`")
 
 
 def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> Tower:

@@ -61,7 +61,11 @@ def _modules(folder: Path) -> Modules:
     # older ones are called after the architecture: sentence_roberta_config.json
     config = next((read_json(path) for path in sorted(transformer.glob("sentence_*_config.json"))), {})
     pooling = read_json(kinds[1][1] / "config.json", {})
-    mode = _pooling_mode(pooling)
+    if "pooling_mode" in pooling:
+        mode = pooling["pooling_mode"] if isinstance(pooling["pooling_mode"], str) else ""
+    else:
+        modes = [key for key, value in pooling.items() if key.startswith("pooling_mode_") and value]
+        mode = LEGACY.get(modes[0], "") if len(modes) == 1 else ""
     plain = all(_is_plain(path) for name, path in kinds[2:] if name == "Dense")
     if mode not in POOLINGS or not _is_usual(config) or not plain:
         return Modules(False, folder)
@@ -75,14 +79,6 @@ def load_layers(layers: tuple[tuple[str, Path], ...], device: str) -> list[Calla
     """What comes after the pooling, as functions of (n, d) float32 tensors."""
     loaders, normalize = {"Dense": _dense, "LayerNorm": _layer_norm}, torch.nn.functional.normalize
     return [loaders[kind](path).to(device).float().eval() if kind in loaders else normalize for kind, path in layers]
-
-
-def _pooling_mode(config: dict[str, Any]) -> str:
-    """The one mode of a pooling module; empty for those that join several."""
-    if "pooling_mode" in config:
-        return config["pooling_mode"] if isinstance(config["pooling_mode"], str) else ""
-    modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value]
-    return LEGACY.get(modes[0], "") if len(modes) == 1 else ""
 
 
 def _is_usual(config: dict[str, Any]) -> bool:

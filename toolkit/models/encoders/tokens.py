@@ -51,8 +51,7 @@ class Framing:
             raise ToolkitError(f"the tokenizer of {tokenizer.name_or_path} has no end of sequence", hint)
         if eos and tokenizer.eos_token_id not in self.tail[-1:]:
             self.tail = [*self.tail, tokenizer.eos_token_id]
-        pads = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
-        self.pad = next(token for token in pads if token is not None)
+        self.pad = next(token for token in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if token is not None)
 
     def __call__(self, inputs: Sequence[Input], limit: int) -> list[Sent]:
         """Each input as it is sent, at most `limit` tokens long.

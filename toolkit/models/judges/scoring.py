@@ -85,8 +85,7 @@ class Scoring(Estimate):
         return together(requests, self._answers)
 
     def _answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        pairs = [_inputs(request.messages) for request in requests]
-        for batch, scores in self.model.batches(pairs):
+        for batch, scores in self.model.batches([_inputs(request.messages) for request in requests]):
             if not np.isfinite(scores).all():
                 message = f"{self.spec.name} gave a pair no finite share, in {self.precision}"
                 raise ToolkitError(message, "numbers overflow in fp16: try --precision bf16 or fp32", status=1)
@@ -112,9 +111,8 @@ class Scoring(Estimate):
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         chat = bool(tokenizer.chat_template) if self.settings.chat is None else self.settings.chat
         length = loaded.length(self.spec, self.settings.length, DEFAULT_LENGTH)
-        encoder = PromptEncoder(
-            self.prompt, tokenizer, length=length, chat=chat, cut="document", system=self.settings.system, gap=GAP
-        )
+        turns = {"system": self.settings.system, "gap": GAP}
+        encoder = PromptEncoder(self.prompt, tokenizer, length=length, chat=chat, cut="document", **turns)
         tokens = pretrained.token_ids(loaded, self.spec, self.settings.tokens)
         return kind(loaded, encoder, tokens, "sigmoid", spec=self.spec, batch_size=self.batch_size, facts={})
 

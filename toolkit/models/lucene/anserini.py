@@ -210,8 +210,7 @@ def by_score_and_id() -> Any:
 
 def languages() -> list[str]:
     """The language codes that Anserini has analyzers for."""
-    known = java_class("io.anserini.analysis.AnalyzerMap").analyzerMap
-    return sorted({*known.keySet().toArray(), ENGLISH})
+    return sorted({*java_class("io.anserini.analysis.AnalyzerMap").analyzerMap.keySet().toArray(), ENGLISH})
 
 
 def analyzer(language: str) -> Any:
@@ -252,9 +251,8 @@ def _ids_and_scores() -> jvm.Function:
     values = jvm.field("org.apache.lucene.search.FieldDoc", "fields", "[Ljava/lang/Object;")
     ids = values.then(jvm.element(1), jvm.method("org.apache.lucene.util.BytesRef", "utf8ToString", "()Ljava/lang/String;"))
     scores = values.then(jvm.element(0), jvm.method("java.lang.Float", "doubleValue", "()D"))
-    documents = jvm.field("org.apache.lucene.search.TopDocs", "scoreDocs", f"[{LUCENE}/search/ScoreDoc;").then(
-        jvm.static("java.util.Arrays", "stream", "([Ljava/lang/Object;)Ljava/util/stream/Stream;")
-    )
+    stream = jvm.static("java.util.Arrays", "stream", "([Ljava/lang/Object;)Ljava/util/stream/Stream;")
+    documents = jvm.field("org.apache.lucene.search.TopDocs", "scoreDocs", f"[{LUCENE}/search/ScoreDoc;").then(stream)
     return jvm.both(
         documents.then(jvm.each(ids), jvm.joined("\n")),
         documents.then(jvm.each_double(scores), jvm.method("java.util.stream.DoubleStream", "toArray", "()[D")),
@@ -331,8 +329,7 @@ def strict_scores(rankings: Sequence[Sequence[float]]) -> list[np.ndarray]:
     table = (np.floor(table.astype(np.float64) * 10_000 + 0.5) / 10_000).astype(np.float32)  # Java's Math.round
     ties = np.zeros(len(rankings), np.float32)
     for rank in range(1, width):
-        tied = table[rank - 1] - table[rank] <= np.float32(1e-4)
-        ties = np.where(tied, ties + 1, 0).astype(np.float32)
+        ties = np.where(table[rank - 1] - table[rank] <= np.float32(1e-4), ties + 1, 0).astype(np.float32)
         table[rank] -= np.float32(1e-6) * ties
     return [table[: len(ranking), column] for column, ranking in enumerate(rankings)]
 

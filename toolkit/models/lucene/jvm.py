@@ -113,7 +113,13 @@ def start() -> None:
     except jnius.JavaException as error:
         message = "the JVM of this process runs already, without Anserini"
         raise ToolkitError(message, "let Tandem index or search first", status=1) from error
-    _silence()
+    # standard output belongs to results: what Java logs goes to standard error with `--debug`, else nowhere
+    autoclass = jnius.autoclass
+    system = autoclass("java.lang.System")
+    if not _SETTINGS["debug"]:
+        system.setErr(autoclass("java.io.PrintStream")(autoclass("java.io.OutputStream").nullOutputStream()))
+        autoclass("java.util.logging.LogManager").getLogManager().reset()
+    system.setOut(system.err)
 
 
 def settle_environment() -> list[str]:
@@ -130,17 +136,6 @@ def settle_environment() -> list[str]:
             say(f"note: {name} is not used ({' '.join(dropped)[:80]}): it could change results")
         kept += harmless
     return kept
-
-
-def _silence() -> None:
-    """Standard output belongs to results: what Java logs goes to standard error with `--debug`, else nowhere."""
-    autoclass = jnius.autoclass
-    system = autoclass("java.lang.System")
-    if not _SETTINGS["debug"]:
-        nowhere = autoclass("java.io.PrintStream")(autoclass("java.io.OutputStream").nullOutputStream())
-        system.setErr(nowhere)
-        autoclass("java.util.logging.LogManager").getLogManager().reset()
-    system.setOut(system.err)
 
 
 def exception() -> type[Exception]:
@@ -195,8 +190,7 @@ class Function:
         """This function first, then the others in order; a result is cast to what the next one takes."""
         handle = self.handle
         for other in others:
-            takes = _class(other.handle.type().parameterType(0))
-            handle = handle.asType(handle.type().changeReturnType(takes))
+            handle = handle.asType(handle.type().changeReturnType(_class(other.handle.type().parameterType(0))))
             handle = _handles().filterReturnValue(handle, other.handle)
         return Function(handle)
 
@@ -346,6 +340,5 @@ def both(first: Function, second: Function) -> Function:
     """The function that gives the results of two functions of the same argument, as a list of two."""
     objects = _named("[Ljava/lang/Object;")
     pair = _handles().identity(objects).asCollector(objects, 2)
-    general = (each.handle.asType(each.handle.type().generic()) for each in (first, second))
-    pair = _handles().filterArguments(pair, 0, *general)
+    pair = _handles().filterArguments(pair, 0, *(each.handle.asType(each.handle.type().generic()) for each in (first, second)))
     return Function(_handles().permuteArguments(pair, _method_type("(Ljava/lang/Object;)[Ljava/lang/Object;"), 0, 0))

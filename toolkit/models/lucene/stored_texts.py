@@ -59,8 +59,7 @@ def stored_docs(index: Path, doc_ids: Iterable[str]) -> dict[str, Doc]:
     if has_questions(index):
         parts = indexes_of(index, doc_ids)
         return {doc.doc_id: doc for folder, ids in parts.items() for doc in stored_docs(folder, ids).values()}
-    reader = open_reader(index)
-    searcher = java_class("org.apache.lucene.search.IndexSearcher")(reader)
+    searcher = java_class("org.apache.lucene.search.IndexSearcher")(open_reader(index))
     term, query = java_class("org.apache.lucene.index.Term"), java_class("org.apache.lucene.search.TermQuery")
     fields, docs = searcher.storedFields(), {}
     doc_ids = list(doc_ids)

@@ -64,6 +64,5 @@ def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> LateInteraction:
     """The multivector system of an entry, as a reranker."""
     encoder = load_encoder(spec, batch_size=batch_size, **where)
     weights = next(encoder.model.parameters())
-    return LateInteraction(
-        spec, encoder, {**encoder.origin, "device": weights.device.type, "precision": precision_of(weights.dtype)}
-    )
+    facts = {**encoder.origin, "device": weights.device.type, "precision": precision_of(weights.dtype)}
+    return LateInteraction(spec, encoder, facts)

@@ -121,7 +121,10 @@ class ListwiseRanker:
 
     def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt):
         self.spec, self.llm, self.prompt = spec, llm, prompt
-        self.settings = _settings(spec)
+        given = {name: value for name, value in spec.parameters.items() if value is not None}
+        check_system(replace(spec, parameters=given))
+        check_template("passage", given.get("titled_passage", ""))
+        self.settings = {**DEFAULTS, **spec.parameters}
         self.counts = Counts()
 
     def check(self) -> None:
@@ -210,14 +213,6 @@ def read_permutation(answer: str, count: int, *, ids: str = "brackets") -> tuple
     return (*order, *missing), repairs
 
 
-def _settings(spec: SystemSpec) -> dict[str, Any]:
-    """The entry's parameters over the defaults; null leaves one out."""
-    given = {name: value for name, value in spec.parameters.items() if value is not None}
-    check_system(replace(spec, parameters=given))
-    check_template("passage", given.get("titled_passage", ""))
-    return {**DEFAULTS, **spec.parameters}
-
-
 def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker | OwnRanker | LibraryRanker:
     """The ranker of a system of kind `listwise`; prompt: a name or a file instead of the entry's; how: see `load_llm`.
 
@@ -227,8 +222,7 @@ def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> L
     if spec.is_python:
         from toolkit.models.checkpoints.own_systems import OwnRanker, check_own, load_own, methods_of
 
-        asked = {name: how.get(name) for name in ("device", "precision")}
-        check_own(spec, trust=bool(how.get("trust_remote_code")), **asked)
+        check_own(spec, device=how.get("device"), precision=how.get("precision"), trust=bool(how.get("trust_remote_code")))
         if is_dry() or "rank" in methods_of(load_own(spec)):
             if prompt:
                 raise ToolkitError(f"{spec.name} is called as rank(query, docs): it has no prompt", "leave --prompt out")

@@ -76,8 +76,7 @@ class PromptEncoder:
         thinks: bool = False,
         **turns: str,
     ):
-        said = skeleton(prompt, tokenizer if chat else None, thinks=thinks, **turns)
-        self._before, self._after = said.split(DOCUMENT)
+        self._before, self._after = skeleton(prompt, tokenizer if chat else None, thinks=thinks, **turns).split(DOCUMENT)
         self._tokenizer = tokenizer
         self._length = length
         # a chat template writes the special tokens itself

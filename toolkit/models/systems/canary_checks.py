@@ -4,8 +4,6 @@ Relevant above irrelevant, equal scores for equal requests, whatever is asked be
 and lowers what it rules out; texts read to their end; and the scores of a pinned checkpoint, where one is named.
 """
 
-from __future__ import annotations
-
 import functools
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,8 +58,7 @@ class Canaries(NamedTuple):
 
     def requests(self) -> int:
         """About how many requests a server of scores gets."""
-        rows = len(self.relevance)
-        return 4 * rows + 2 + 2 * len(self.instructions) + 2 * len(LENGTHS)
+        return 4 * len(self.relevance) + 2 + 2 * len(self.instructions) + 2 * len(LENGTHS)
 
 
 def canaries(path: str | Path | None = None, language: str = "en") -> Canaries:
@@ -96,8 +93,7 @@ def canary_checks(spec: SystemSpec, texts: Canaries, *, like: SystemSpec | None 
             yield from stepwise(spec.kind, _answers(spec, texts, folder, loading))
             return
         score = scorer(spec, folder, **loading)
-        steps = _scores(spec, score, texts)
-        yield from stepwise("score", steps)
+        yield from stepwise("score", _scores(spec, score, texts))
         if like is not None:
             yield from stepwise("like", _parity(score, scorer(like, folder), like.name, texts))
 
@@ -125,11 +121,8 @@ def scorer(spec: SystemSpec, folder: Path, **loading: Any) -> Callable[[Pairs], 
     calls = iter(range(1 << 30))
 
     def fresh() -> dict[str, Any]:
-        return {
-            **loading,
-            **(ASKING if spec.loader == "endpoint" else {}),
-            **({"cache": folder / f"{next(calls)}.sqlite"} if asked else {}),
-        }
+        how = {**loading, **(ASKING if spec.loader == "endpoint" else {})}
+        return {**how, "cache": folder / f"{next(calls)}.sqlite"} if asked else how
 
     @functools.cache
     def loaded() -> Any:

@@ -299,19 +299,14 @@ class FaissIndex:
         if self._flat:
             pointers = map(self._faiss.swig_ptr, (scores, positions))
             self._index.compute_distance_subset(len(queries), self._faiss.swig_ptr(queries), count, *pointers)
-            last += self._doubt(queries)
+            # how far two computations of one inner product can be apart: each is within d u / (1 - d u) |q| |x| of the true
+            # value in whatever order it adds (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1);
+            # 2.1 for the two of them, with room for the rounding of the lengths
+            last += 2.1 * self.dimension * UNIT * self._longest * np.linalg.norm(queries.astype(np.float64), axis=1)
         elif positions.max() >= len(self):
             hint = "number its documents by their lines in the file of ids"
             raise ToolkitError(f"index {self.name} has a number {positions.max()} but {len(self)} documents", hint)
         return scores, positions, last
-
-    def _doubt(self, queries: np.ndarray) -> np.ndarray:
-        """How far two computations of one inner product can be apart, for each query: (m,) float64.
-
-        Each is within d u / (1 - d u) |q| |x| of the true value in whatever order it adds (Higham, Accuracy and Stability
-        of Numerical Algorithms, 2nd ed., section 3.1); 2.1 for the two of them, with room for the rounding of the lengths.
-        """
-        return 2.1 * self.dimension * UNIT * self._longest * np.linalg.norm(queries.astype(np.float64), axis=1)
 
     @cached_property
     def _longest(self) -> float:

@@ -157,7 +157,10 @@ class LateIndex:
             pass
 
         def finish(number: int) -> Ranked:
-            margin = _margin(queries[number], max(longest))
+            # how far a score in single precision may be from the exact one (the usual bound of a sum of products), twice
+            query = queries[number]
+            lengths = np.linalg.norm(query.astype(np.float64), axis=1).sum()
+            margin = 2 * (query.shape[0] + query.shape[1]) * 2.0**-24 * lengths * max(longest)
             return self._best(queries[number], _may_be_best(rough[number], hits, margin), hits)
 
         return list(pool.map(finish, range(len(queries))))
@@ -182,10 +185,8 @@ class LateIndex:
 
 @contextmanager
 def _threads(what: str, queries: int, threads: int) -> Iterator[tuple[ThreadPoolExecutor, Callable[[int], None]]]:
-    """So many threads, and what counts the queries that are done.
-
-    Matrix products stay in their thread: several documents' blocks are multiplied at once instead.
-    """
+    """So many threads, and what counts the queries that are done. Matrix products stay in their thread: several documents'
+    blocks are multiplied at once instead."""
     limits = library("threadpoolctl", "late interaction", "dense").threadpool_limits(1, "blas")
     with limits, ThreadPoolExecutor(max(1, threads)) as pool, progress(what, queries, "queries") as advance:
         yield pool, advance
@@ -219,12 +220,6 @@ def _blocks(offsets: np.ndarray) -> Iterator[slice]:
         stop = max(stop, start + 1)
         yield slice(start, stop)
         start = stop
-
-
-def _margin(query: np.ndarray, longest: float) -> float:
-    """How far a score in single precision may be from the exact one (the usual bound of a sum of products), twice."""
-    lengths = np.linalg.norm(query.astype(np.float64), axis=1).sum()
-    return 2 * (query.shape[0] + query.shape[1]) * 2.0**-24 * lengths * longest
 
 
 def _may_be_best(rough: np.ndarray, hits: int, margin: float) -> np.ndarray:
