@@ -95,8 +95,7 @@ class IrDataset:
 
     def docs(self, group: str = ALL) -> Iterator[Doc]:
         """The corpus; a document's default text already holds its title."""
-        rows = self._all("docs", self._dataset.docs_iter)
-        return (Doc(row.doc_id, "", row.default_text()) for row in rows)
+        return (Doc(row.doc_id, "", row.default_text()) for row in self._all("docs", self._dataset.docs_iter))
 
     def scoreddocs(self, group: str = ALL, mode: str = "") -> Run | None:
         """Candidates to rerank, where the collection has some."""

@@ -100,7 +100,18 @@ def find(name: str | Path | Benchmark, *, at_hand: bool = True) -> Selection | N
             if len(taken) < len(groups):
                 _say_once(f"{spec.name}: {', '.join(taken)} of {', '.join(groups)} are on this machine")
             return Selection(spec.name, taken, modes, canonical, tuple(group for group in groups if group not in taken))
-    return _find_in_folder(name)
+    known = folder_and_part(name)
+    if known is None:
+        return None
+    path, part = os.path.abspath(known[0]), part_name(known[1])
+    spec = load(path).spec
+    names = _names(spec)
+    if (wanted := part_name(spec.name, part)) not in names:
+        parts = [name.removeprefix(f"{spec.name}-") for name in names if name != spec.name]
+        hint = f"{did_you_mean(part, parts)}known: {', '.join(parts) or 'none'}"
+        raise ToolkitError(f"the benchmark in {known[0]} has no part {part!r}", hint)
+    groups, modes, canonical = names[wanted]
+    return Selection(path, groups, modes, canonical)
 
 
 def selected(name: str, *, at_hand: bool = True) -> Selection:
@@ -117,22 +128,6 @@ def selected_whole(name: str) -> Selection:
     """The same on this machine or not, and of a benchmark's own name all of its groups."""
     selection = selected(name, at_hand=False)
     return selection if name != selection.benchmark else replace(selection, groups=load(name).groups)
-
-
-def _find_in_folder(name: str) -> Selection | None:
-    """What of the benchmark in a folder a name means (`mine`, `mine/pos`, `mine-length`); None without such a folder."""
-    known = folder_and_part(name)
-    if known is None:
-        return None
-    path, part = os.path.abspath(known[0]), part_name(known[1])
-    spec = load(path).spec
-    names = _names(spec)
-    if (wanted := part_name(spec.name, part)) not in names:
-        parts = [name.removeprefix(f"{spec.name}-") for name in names if name != spec.name]
-        hint = f"{did_you_mean(part, parts)}known: {', '.join(parts) or 'none'}"
-        raise ToolkitError(f"the benchmark in {known[0]} has no part {part!r}", hint)
-    groups, modes, canonical = names[wanted]
-    return Selection(path, groups, modes, canonical)
 
 
 def part_names() -> list[str]:

@@ -78,8 +78,7 @@ def printed_statistics(benchmark: Benchmark, groups: Sequence[str], present: Seq
     for cell in statistics(benchmark.spec.name):
         if set(cell.groups) <= set(groups):
             mode = cell.mode if cell.mode in benchmark.spec.modes else first
-            can_be_read = set(cell.groups) <= set(present)
-            value = STATISTICS[cell.statistic](benchmark, cell.groups, mode) if can_be_read else None
+            value = STATISTICS[cell.statistic](benchmark, cell.groups, mode) if set(cell.groups) <= set(present) else None
             yield Row(cell.place, cell.statistic, value, cell)
 
 

@@ -31,7 +31,7 @@ PIPES, REPLAY, UNITS, RAY = "tandem-pipes-", "tandem-regress-", "tandem-units-",
 TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole>{PIPES}|{REPLAY}|{UNITS}|{RAY})[a-z0-9_]{{8}}")
 
 SAFE, RATIO = 1 << 30, 200  # a compressed file unpacks to so many bytes, or to so many times its size, where that is more
-BUFFER = 1 << 16  # bytes
+
 AS_FILES = "become one in names of files (there / is -, and case and composed letters may not count)"
 PACKAGE = Path(__file__).resolve().parents[2]
 FOLDERS = ("topics", "qrels", "indexes", "runs")
@@ -69,7 +69,7 @@ def open_input(path: str | Path) -> BinaryIO:
         packed = io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
     else:
         return path.open("rb")
-    return io.BufferedReader(_Unpacked(packed, path), BUFFER)
+    return io.BufferedReader(_Unpacked(packed, path), 1 << 16)
 
 
 class _Unpacked(io.RawIOBase):

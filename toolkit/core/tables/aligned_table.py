@@ -193,8 +193,7 @@ def _sorted(table: Table, place: int) -> Table:
         if row not in table.below or not blocks:
             blocks.append([])
         blocks[-1].append(row)
-    sign = 1 if table.columns[place].lower else -1
-    blocks.sort(key=lambda block: _sort_key(table.rows[block[0]][place], sign))
+    blocks.sort(key=lambda block: _sort_key(table.rows[block[0]][place], 1 if table.columns[place].lower else -1))
     return _picked(table, [row for block in blocks for row in block])
 
 

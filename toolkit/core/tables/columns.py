@@ -85,8 +85,7 @@ class Ids:
     """
 
     def __init__(self, values: pyarrow.StringArray, codes: np.ndarray | None = None):
-        self._values = values
-        self._codes = codes
+        self._values, self._codes = values, codes
         self._looked_up: tuple[pyarrow.StringArray, np.ndarray] | None = None
 
     @classmethod

@@ -72,8 +72,7 @@ def to_markdown(table: Table, style: TableStyle = PLAIN) -> str:
 
 def markdown_table(heads: Sequence[str], right: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:
     """Lines of cells that are Markdown already."""
-    rule = ["---:" if number else "---" for number in right]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, rule, *rows))
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, ["---:" if number else "---" for number in right], *rows))
 
 
 def markdown(text: str) -> str:

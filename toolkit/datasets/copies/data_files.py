@@ -9,7 +9,7 @@ import re
 import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -43,9 +43,17 @@ class Record(NamedTuple):
 def read_table(folder: Path, configuration: str) -> Iterator[Record]:
     """The rows of a configuration (`corpus`, `qrels_og`), in the order of its files and lines.
 
-    Raises ToolkitError where there is no such table, one without rows, and at a row that cannot be read, with file and line.
+    Raises ToolkitError where there is no such table, one without rows, or one of several shards is missing, and at a row that
+    cannot be read, with file and line.
     """
-    paths, empty = table_files(folder, configuration), True
+    if not (paths := _find(folder, configuration)):
+        forms = f"{configuration}.jsonl, {configuration}/*.tsv or {configuration}/*.parquet"
+        raise ToolkitError(f"{folder} has no table {configuration!r}", f"expected {forms}")
+    shards = {SHARD.split(path.name)[0]: int(match[1]) for path in paths if (match := SHARD.search(path.name))}
+    wanted, found = sum(shards.values()), sum(SHARD.search(path.name) is not None for path in paths)
+    if found != wanted:
+        raise ToolkitError(f"{paths[0].parent}: expected {wanted} shards, found {found}", "get the missing files")
+    empty = True
     for path in paths:
         for record in READERS[path.suffixes[-2 if path.suffix == ".gz" else -1]](path):
             empty = False
@@ -68,40 +76,22 @@ def folder_with(
     return next((place for place in places if place and any(has_table(place, name) for name in configurations)), None)
 
 
-def table_files(folder: Path, configuration: str) -> list[Path]:
-    """The files of a configuration: those that the repository's README declares, else by their names.
-
-    Raises ToolkitError where there is none, and where one of several shards is missing.
-    """
-    if paths := _find(folder, configuration):
-        shards = {SHARD.split(path.name)[0]: int(match[1]) for path in paths if (match := SHARD.search(path.name))}
-        wanted, found = sum(shards.values()), sum(SHARD.search(path.name) is not None for path in paths)
-        if found != wanted:
-            raise ToolkitError(f"{paths[0].parent}: expected {wanted} shards, found {found}", "get the missing files")
-        return paths
-    forms = f"{configuration}.jsonl, {configuration}/*.tsv or {configuration}/*.parquet"
-    raise ToolkitError(f"{folder} has no table {configuration!r}", f"expected {forms}")
-
-
 def has_table(folder: Path, configuration: str) -> bool:
     """Whether a folder holds a configuration, complete or not."""
     return bool(_find(folder, configuration))
 
 
 def _find(folder: Path, configuration: str) -> list[Path]:
+    """The files of a configuration: those that the repository's README declares, else by their names; empty for none."""
     named = [place.format(name=configuration, form=form) for place in PLACES for form in FORMATS]
     for patterns in (_declared(folder, configuration), *([pattern] for pattern in named)):
-        paths = sorted({path for pattern in patterns for path in _matches(folder, pattern) if path.is_file()})
-        if paths := [path for path in paths if path.name.endswith(FORMATS)]:
-            return paths
+        paths: set[Path] = set()
+        for pattern in patterns:
+            with suppress(ValueError, IndexError):  # a README may declare what is no pattern
+                paths.update(path for path in list(folder.glob(pattern)) if path.name.endswith(FORMATS) and path.is_file())
+        if paths:
+            return sorted(paths)
     return []
-
-
-def _matches(folder: Path, pattern: str) -> list[Path]:
-    try:
-        return list(folder.glob(pattern))
-    except (ValueError, IndexError):  # a README may declare what is no pattern
-        return []
 
 
 def _declared(folder: Path, configuration: str) -> list[str]:

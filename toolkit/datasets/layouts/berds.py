@@ -66,8 +66,12 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         if topic.query_id in topics:
             problems.append(f"{record.place}: question {topic.original_id} for the second time")
         topics[topic.query_id] = topic
-        if written := _expansions(record, problems):
-            expansions[topic.query_id] = written
+        rows = record.values.get("expansions") or []
+        pairs = [(row.get("name"), row.get("text")) if isinstance(row, dict) else (None, None) for row in rows]
+        if any(not (isinstance(name, str) and isinstance(content, str) and content.strip()) for name, content in pairs):
+            problems.append(f"{record.place}: an expansion is not a `name` and a `text`")
+        elif pairs:
+            expansions[topic.query_id] = tuple(pairs)
     refuse(folder, problems)
     untyped = sum(not record.values.get("type") for record in read_table(folder, table))
     note = f"{group['name']}: {untyped} questions have no type; it follows from the number of their perspectives"
@@ -84,15 +88,6 @@ def _question(record: Record, data_set: str, problems: list[str]) -> Topic:
     if not perspectives or not all(perspectives) or len(set(perspectives)) < len(perspectives):
         problems.append(f"{record.place}: the perspectives of question {original} are not different texts, one at least")
     return as_topic(f"{data_set}-{original}", question, perspectives, optional(record, "type"), original)
-
-
-def _expansions(record: Record, problems: list[str]) -> tuple[tuple[str, str], ...]:
-    rows = record.values.get("expansions") or []
-    pairs = [(row.get("name"), row.get("text")) if isinstance(row, dict) else (None, None) for row in rows]
-    if any(not (isinstance(name, str) and isinstance(content, str) and content.strip()) for name, content in pairs):
-        problems.append(f"{record.place}: an expansion is not a `name` and a `text`")
-        return ()
-    return tuple(pairs)
 
 
 def _labelled(folder: Path, name: str) -> Part:

@@ -55,7 +55,14 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     problems: list[str] = []
     name = group["name"]
     if "repository" in group:
-        docs, rows = _pairs(folder)
+        # documents `d0`, `d1`, ... in order of first appearance; equal texts are one document
+        ids: dict[str, str] = {}
+        rows: list[_Row] = []
+        for record in read_table(folder, PAIRS):
+            pair = (row_values.text(record, column) for column in ("doc_pos", "doc_neg"))
+            asked_for, ruled_out = (ids.setdefault(text, f"d{len(ids)}") for text in pair)
+            rows.append((record, "", row_values.text(record, "query").strip(), asked_for, ruled_out))
+        docs = {doc_id: Doc(doc_id, "", text) for text, doc_id in ids.items()}
     else:
         docs = row_values.documents(folder, "corpus", problems)
         rows = list(_questions(folder, docs, problems))
@@ -91,14 +98,3 @@ def _questions(folder: Path, docs: dict[str, Doc], problems: list[str]) -> Itera
         ruled_out, asked_for = map(str, given)
         original, excluding = row_values.optional(record, ORIGINAL).strip(), row_values.text(record, *EXCLUDING).strip()
         yield record, original, excluding, asked_for, ruled_out
-
-
-def _pairs(folder: Path) -> tuple[dict[str, Doc], list[_Row]]:
-    """Documents `d0`, `d1`, ... in order of first appearance; equal texts are one document."""
-    ids: dict[str, str] = {}
-    rows = []
-    for record in read_table(folder, PAIRS):
-        texts = (row_values.text(record, name) for name in ("doc_pos", "doc_neg"))
-        asked_for, ruled_out = (ids.setdefault(text, f"d{len(ids)}") for text in texts)
-        rows.append((record, "", row_values.text(record, "query").strip(), asked_for, ruled_out))
-    return {doc_id: Doc(doc_id, "", text) for text, doc_id in ids.items()}, rows

@@ -172,8 +172,7 @@ def _former(folder: Path, group: Group, docs: row_values.Known, problems: list[s
             problems.append(f"{record.place}: query {query_id} has a document twice")
         else:
             ranked[query_id].append(doc_id)
-    both = {join_mode(base, mode): values for mode in MODES for base, values in ranked.items()}
-    return _Source(queries, judged, both, None)
+    return _Source(queries, judged, {join_mode(base, mode): values for mode in MODES for base, values in ranked.items()}, None)
 
 
 def _lacking(source: _Source) -> Iterator[str]:
@@ -222,8 +221,7 @@ def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
     yield "relevance lost", "" if any(lost.values()) else "the changed instructions make no document non-relevant"
     if wanted := group.get("candidates"):
         lengths = [pair for run in part.scoreddocs.values() for pair in zip(run.query_ids, run.lengths.tolist(), strict=True)]
-        short = [query_id for query_id, length in lengths if length != wanted]
-        yield "candidates", _named(f"not {wanted} candidates", short)
+        yield "candidates", _named(f"not {wanted} candidates", [query_id for query_id, length in lengths if length != wanted])
 
 
 def _named(what: str, names: list[str]) -> str:

@@ -33,8 +33,7 @@ MODES = ("og", "changed")
 
 def find(root: Path, group: Group) -> Path | None:
     """The folder that has the set's own, in either form."""
-    names = (f"FollowTable/{group['folder']}/queries", f"{group['folder']}/query_instruction")
-    return folder_with(root, group, names, FOLDERS)
+    return folder_with(root, group, (f"FollowTable/{group['folder']}/queries", f"{group['folder']}/query_instruction"), FOLDERS)
 
 
 def unpack(source: Path, group: Group) -> dict[str, Iterable[dict[str, Any]]]:

@@ -175,7 +175,15 @@ def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smal
             golds[core] |= asked & relevant[base[0]] if base and instructed else asked
         _say_cores(own, name, golds, labels, remarks)
         _say_instructions(own, name, labels, remarks)
-        _say_candidates(own, name, labels, remarks)
+        # a random order of candidates that scores as an ideal one: no system can be told from another by them
+        lists = own.candidates.rankings() if own.candidates is not None else ()
+        query_ids = {query_id for _, _, ids in _variants(own, name) for query_id in ids.values()}
+        graded = {query_id: [labels.get(query_id, {}).get(doc.doc_id, 0) for doc in ranking] for query_id, ranking in lists}
+        decided = [query_id for query_id, grades in graded.items() if query_id in query_ids and random_order(grades) > IDEAL]
+        if decided:
+            what = f"group {name}: a random order of the candidates scores as an ideal one"
+            which = f"of {len(decided):,} of {len(query_ids):,} queries ({three(decided)}): all or nearly all are relevant"
+            remarks.warning(own.path, 0, f"{what}, {which}", "pool others, too (`tandem runs pool`)")
         if (documents := corpora[name]) is None:
             remarks.warning(own.path, 0, f"group {name} has no documents", "write corpus.jsonl, or search with --index")
         else:
@@ -241,18 +249,6 @@ def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str,
             if before == after and before:
                 what = f"the instruction of query {base} in mode {mode} changes no label"
                 remarks.warning(*own.topics.places[base], what, "measures of pairs of modes see nothing there")
-
-
-def _say_candidates(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]], remarks: Remarks) -> None:
-    """Queries of whose candidates a random order scores as an ideal one: no system can be told from another by them."""
-    lists = own.candidates.rankings() if own.candidates is not None else ()
-    ids = {query_id for _, _, ids in _variants(own, group) for query_id in ids.values()}
-    graded = {query_id: [labels.get(query_id, {}).get(doc.doc_id, 0) for doc in ranking] for query_id, ranking in lists}
-    decided = [query_id for query_id, grades in graded.items() if query_id in ids and random_order(grades) > IDEAL]
-    if decided:
-        what = f"group {group}: a random order of the candidates scores as an ideal one"
-        which = f"of {len(decided):,} of {len(ids):,} queries ({three(decided)}): all or nearly all are relevant"
-        remarks.warning(own.path, 0, f"{what}, {which}", "pool others, too (`tandem runs pool`)")
 
 
 def random_order(labels: Sequence[int], k: int = 10) -> float:

@@ -32,7 +32,6 @@ from toolkit.datasets.own.own_topics import OwnTopics, from_files, from_rows
 from toolkit.datasets.own.remarks import Remarks, refuse
 from toolkit.registry.loader import did_you_mean
 
-LAYOUT = "folder"
 ENDINGS = {
     "corpus": ("jsonl", "tsv", "trec", "txt"),
     "topics": ("jsonl", "tsv", "trec", "txt"),
@@ -154,8 +153,7 @@ class OwnFolder:
             known = [*modes, *(groups if groups and len(groups) > 1 else ())]
             kinds = "mode or group" if groups and len(groups) > 1 else "mode"
             what = f"{words!r} is no {kinds}" if words else "of which mode are they?"
-            todo = f"{did_you_mean(words, known)}known: {', '.join(known) or 'none'}"
-            self.remarks.problem(file.path, 0, what, todo)
+            self.remarks.problem(file.path, 0, what, f"{did_you_mean(words, known)}known: {', '.join(known) or 'none'}")
         return "", ""
 
     def _of_modes(self, what: str) -> list[QrelsFile]:
@@ -213,7 +211,7 @@ class OwnFolder:
         return BenchmarkSpec(
             name=declared.name or "unnamed",
             description=declared.description or DESCRIPTION,
-            layout=LAYOUT,
+            layout="folder",
             groups=tuple(groups),
             selections=selections,
             folder=str(self.path.absolute()),

@@ -39,7 +39,11 @@ def read_judgments(files: Sequence[QrelsFile], topics: OwnTopics, modes: Modes, 
         names = _names(qrels.query_ids, path, mode, topics, modes, remarks)
         known = {topic.query_id: topic for each in topics.topics.values() for of_mode in each.values() for topic in of_mode}
         _check_subtopics(qrels, names, known, path, remarks)
-        parts.append(_renamed(qrels, names))
+        if all(query_id in names for query_id in qrels.query_ids) and len(set(names.values())) == len(names):
+            parts.append(qrels.with_query_ids(names[query_id] for query_id in qrels.query_ids))
+        else:  # the judgments of the known queries
+            rows = (row._replace(query_id=names[row.query_id]) for row in qrels if row.query_id in names)
+            parts.append(Qrels.from_rows(rows, qrels.source))
     return join_qrels(parts) if parts else None
 
 
@@ -85,8 +89,7 @@ def _names(
         elif ending and mode and ending != mode:
             unknown[query_id] = (f"query {query_id} is of mode {ending}", f"the file is of mode {mode}")
         elif modes and not ending and not mode:
-            example = join_mode(query_id, next(iter(modes)))
-            todo = f"write {example}, or one file a mode: {path.stem}.MODE.txt"
+            todo = f"write {join_mode(query_id, next(iter(modes)))}, or one file a mode: {path.stem}.MODE.txt"
             unknown[query_id] = (f"query {query_id} carries no mode", todo)
         else:
             names[query_id] = join_mode(base, ending or mode)
@@ -113,10 +116,3 @@ def _check_subtopics(qrels: Qrels, names: Mapping[str, str], known: Mapping, pat
             line = next((line for line, *_ in lines), 0)
             what = f"query {row.query_id} has {most[row.query_id]} perspectives, this is of perspective {number}"
             remarks.problem(path, line, what, "column two numbers the perspectives from 1")
-
-
-def _renamed(qrels: Qrels, names: Mapping[str, str]) -> Qrels:
-    """The judgments of the known queries, under our ids."""
-    if all(query_id in names for query_id in qrels.query_ids) and len(set(names.values())) == len(names):
-        return qrels.with_query_ids(names[query_id] for query_id in qrels.query_ids)
-    return Qrels.from_rows((row._replace(query_id=names[row.query_id]) for row in qrels if row.query_id in names), qrels.source)

@@ -98,7 +98,10 @@ class _Machine:
             else:
                 raise Refused("entries without their list")
         elif name in REMEMBER:
-            self._remember(str(self.remembered if name == "MEMOIZE" else argument))
+            place = str(self.remembered if name == "MEMOIZE" else argument)
+            self.remembered += 1
+            if place in self.recalled:
+                self.memory[place] = self.stack[-1]
         elif name in RECALL:
             place = str(argument)
             if place not in self.memory:
@@ -122,11 +125,6 @@ class _Machine:
         if not str(value) or "\n" in str(value) or "\r" in str(value):
             raise Refused(f"an id of no or several lines: {str(value)[:40]!r}")
         return str(value)
-
-    def _remember(self, place: str) -> None:
-        self.remembered += 1
-        if place in self.recalled:
-            self.memory[place] = self.stack[-1]
 
     def _marked(self) -> list[Any]:
         """All since the last mark."""

@@ -48,8 +48,7 @@ def run_names(runs: Sequence[NamedRun]) -> list[str]:
 
 def _name(run: NamedRun) -> str:
     record = _record(run)
-    called_by_file = run.tag in run.source.split(", ")
-    tag = str(record.get("tag") or stem(run.tag)) if called_by_file else run.tag
+    tag = str(record.get("tag") or stem(run.tag)) if run.tag in run.source.split(", ") else run.tag
     system, fusion = system_name(tag, record), part(record, "method").get("fusion")
     if tag.endswith(f".rerank-{system}"):
         tag = system

@@ -175,6 +175,10 @@ def read_recorded(source: str | Path, read: Callable[[str | Path], T], what: str
 
 def record_of(provenance: Provenance, *, tag: str, seconds: float, what: str, made: Mapping[str, Any]) -> dict[str, Any]:
     """The whole record of a file: `made` is what it says of the file itself, under `data: <what>`; `seconds` is wall time."""
+    try:
+        distribution = platform.freedesktop_os_release()["PRETTY_NAME"]  # `Debian GNU/Linux 12 (bookworm)`
+    except OSError:  # outside Linux
+        distribution = platform.platform()
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # of this process; a GPU's memory is not counted
     most = most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, Linux in kilobytes
     return {
@@ -184,7 +188,7 @@ def record_of(provenance: Provenance, *, tag: str, seconds: float, what: str, ma
                 "cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()},
                 "ram": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB",
             },
-            "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": _distribution()},
+            "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": distribution},
             "software": {"libraries": {"python": [f"{name}=={number}" for name, number in versions(LIBRARIES).items()]}},
         },
         "implementation": {
@@ -290,11 +294,3 @@ def versions(libraries: Iterable[str]) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return installed
-
-
-def _distribution() -> str:
-    """`Debian GNU/Linux 12 (bookworm)`; outside Linux, what Python calls the system."""
-    try:
-        return platform.freedesktop_os_release()["PRETTY_NAME"]
-    except OSError:
-        return platform.platform()

@@ -114,8 +114,7 @@ def _zip(archive: Path, part: Path, most: int) -> Iterator[int]:
     limits = _Limits(archive, part, most)
     with zipfile.ZipFile(archive) as packed:
         for member in packed.infolist():
-            mode = stat.S_IFMT(member.external_attr >> 16)
-            kind = "" if mode in (0, stat.S_IFREG, stat.S_IFDIR) else "a link or device"
+            kind = "" if stat.S_IFMT(member.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR) else "a link or device"
             limits.check(member.filename, member.file_size, kind)
             if member.flag_bits & 1:
                 raise ToolkitError(f"{archive} is encrypted", "unpack it yourself")

@@ -21,7 +21,6 @@ BLOCK = 1 << 18  # bytes of JSON lines
 LONGEST = 32_766  # bytes of an id, as of any of Lucene's terms
 PEEK = 1024  # bytes in which a file shows its form
 ID_COLUMNS = ("id", "_id", "doc_id", "docid", "docno", "pid")
-QUESTION_COLUMNS = ("query_id", "question_id")
 _TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL|TTL)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.IGNORECASE | re.DOTALL)
@@ -194,7 +193,7 @@ def _from_json(number: int, line: str) -> Entry:
 
 def _question(row: Mapping[str, Any]) -> str:
     """The id of the question that a row names; empty where it names none."""
-    question_id = _id(next((row[name] for name in QUESTION_COLUMNS if row.get(name) is not None), ""))
+    question_id = _id(next((row[name] for name in ("query_id", "question_id") if row.get(name) is not None), ""))
     if not isinstance(question_id, str) or len(question_id.split()) > 1 or question_id != question_id.strip():
         raise _Broken("the id of a question is to be a string without white space")
     return question_id

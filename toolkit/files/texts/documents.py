@@ -176,16 +176,10 @@ def split_corpus(corpus: Corpus, words: int) -> Corpus:
         for batch in whole:
             entries = batch.entries()
             about[DOCUMENTS_SPLIT] += sum(not entry.problem for entry in entries)
-            yield Batch(partial(list, [part for entry in entries for part in _split(entry, words)]))
+            parts = ([e] if e.problem else [e._replace(doc=doc) for doc in passages(e.doc, words)] for e in entries)
+            yield Batch(partial(list, list(itertools.chain.from_iterable(parts))))
 
     return replace(corpus, parts=((file, batches(whole)) for file, whole in corpus.parts))
-
-
-def _split(entry: Entry, words: int) -> Iterator[Entry]:
-    if entry.problem:
-        yield entry
-    else:
-        yield from (entry._replace(doc=passage) for passage in passages(entry.doc, words))
 
 
 def passages(doc: Doc, words: int) -> Iterator[Doc]:

@@ -67,9 +67,7 @@ class PageReader:
     """
 
     def __init__(self, about: dict[str, Any], begin: Callable[[str], Text], ahead: int = 0) -> None:
-        self._about = about
-        self._begin = begin
-        self._ahead = ahead
+        self._about, self._begin, self._ahead = about, begin, ahead
         self._rows: Counter[str] = Counter()  # of each question so far
 
     def read(self, batches: Iterable[Batch]) -> Iterator[Batch]:

@@ -98,14 +98,9 @@ def _topic(line: int, values: dict[str, Any]) -> Parsed:
     if not query_id or not values.get("text", "").strip():
         name = f"topic {query_id}" if query_id else "a topic"
         return line, Problem("T002", line, f"{name} without {'text' if query_id else 'id'}")
-    if _is_split(query_id):
+    if query_id.split() != [query_id]:  # a no-break space, too, becomes a blank in TREC topics
         return line, Problem("T002", line, f"white space in the topic id {query_id!r}")
     return line, Topic(**{**values, "query": values.get("query") or values["text"]})
-
-
-def _is_split(query_id: str) -> bool:
-    """Whether white space of any kind, a no-break space too, stands in an id: in TREC topics it becomes a blank."""
-    return query_id.split() != [query_id]
 
 
 def _read_tsv(text: str, unread: dict[str, None]) -> Iterator[Parsed]:
@@ -230,7 +225,7 @@ def write_topics(topics: Iterable[Topic], path: str | Path, format: str = "trec"
     topics = list(topics)
     check_ids("query_id", [topic.query_id for topic in topics])
     for topic in topics:
-        if _is_split(topic.query_id):  # check_ids stops at ASCII's white space, as readers of runs do
+        if topic.query_id.split() != [topic.query_id]:  # check_ids stops at ASCII's white space, as readers of runs do
             raise ToolkitError(f"query_id {topic.query_id!r} cannot stand in topics", "ids hold no white space")
     with open_output(path) as out:
         for topic in topics:

@@ -48,7 +48,11 @@ def native(folder: Path, auto: str) -> tuple[transformers.PretrainedConfig, type
         module, _, name = row["class"].partition(":")
         config.latent_attention_config = said["latent_attention_config"]
         return config, getattr(importlib.import_module(module), name)
-    return config, _class(auto, type(config), row)
+    kind = getattr(transformers, auto)._model_mapping[type(config)]
+    if "weights" in row:  # one like it under a name of its own, by which transformers knows what its weights are called
+        names = ((name, (made,) if isinstance(made, str) else tuple(made)) for name, made in row["weights"].items())
+        kind = _renaming(kind, tuple(names))
+    return config, kind
 
 
 def _positions(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,15 +68,6 @@ def _positions(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
     factor, head = scaling["factor"], values["hidden_size"] / values["num_attention_heads"]
     linear = {"rope_type": "linear", "factor": factor ** (2 / head), "rope_theta": float(values["rope_theta"] * factor)}
     return {"rope_parameters": linear}
-
-
-def _class(auto: str, config: type, row: Mapping[str, Any]) -> type[transformers.PreTrainedModel]:
-    """transformers' class, or one like it under a name of its own, by which transformers knows what its weights are called."""
-    kind = getattr(transformers, auto)._model_mapping[config]
-    if "weights" not in row:
-        return kind
-    names = ((name, (made,) if isinstance(made, str) else tuple(made)) for name, made in row["weights"].items())
-    return _renaming(kind, tuple(names))
 
 
 @functools.cache

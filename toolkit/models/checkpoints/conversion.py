@@ -65,7 +65,10 @@ def converted(name: str, place: Path, *, now: bool = True) -> Path | None:
     Raises ToolkitError for pickles that torch refuses, what holds no weights, and a GGUF file that transformers cannot read.
     """
     stem = re.sub(r"[^\w.-]", "-", place.name)[:60]
-    folder = home() / "converted" / f"{stem}-{_digest(place)[:16]}"
+    lines = (f"{file_sha256(place / each)}  {each}\n" for each in _files(place))  # all that the folder is made of
+    made_of = "".join(lines).encode(errors="surrogateescape") if place.is_dir() else b""
+    digest = hashlib.sha256(made_of).hexdigest() if place.is_dir() else file_sha256(place)
+    folder = home() / "converted" / f"{stem}-{digest[:16]}"
     if folder.is_dir():
         return folder
     if not now:
@@ -221,11 +224,3 @@ def _unused(name: str, file: Path, reader: Any) -> list[str]:
         return []
     names = (tensor.name for tensor in reader.tensors)
     return [each for each in names if used.isdisjoint((each, each.removesuffix(".weight")))]  # as experts are known
-
-
-def _digest(place: Path) -> str:
-    """Of all that a converted folder is made of."""
-    if place.is_file():
-        return file_sha256(place)
-    lines = (f"{file_sha256(place / relative)}  {relative}\n" for relative in _files(place))
-    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()

@@ -16,7 +16,7 @@ from toolkit.registry.loader import did_you_mean
 if TYPE_CHECKING:
     from mteb.models import ModelMeta
 
-SIMILARITIES = {"cosine": "cos", "dot": "dot"}
+
 WHERE = {"hf_split": "test", "hf_subset": "default"}
 
 
@@ -98,7 +98,7 @@ def of_name(name: str) -> tuple[MtebModel, dict[str, Any]]:
         known = ", ".join(CLASSES)
         raise ToolkitError(f"mteb:{name} is of MTEB's kind {', '.join(meta.model_type)}", f"what can be used: {known}")
     similarity = getattr(meta.similarity_fn_name, "value", meta.similarity_fn_name)
-    parameters = {"similarity": SIMILARITIES.get(similarity, "cos")} if kinds[0] == "dense" else {}
+    parameters = {"similarity": "dot" if similarity == "dot" else "cos"} if kinds[0] == "dense" else {}
     return CLASSES[kinds[0]](meta), parameters
 
 

@@ -181,16 +181,7 @@ def _offers(made: Any) -> str:
 
 
 def _attribute(source: Source, name: str) -> Any:
-    found: Any = _import(source, name)
-    for part in source.factory.split("."):
-        if not hasattr(found, part):
-            raise ToolkitError(f"{name}: {source.module} has no {source.factory}", f"it is {source.file or 'without a file'}")
-        found = getattr(found, part)
-    return found
-
-
-def _import(source: Source, name: str) -> Any:
-    """The module, from the very file that was found; what lies beside it in the current folder can be imported by it."""
+    """What a name means in its module: from the very file that was found; what lies beside it can be imported by it."""
     if is_dry():
         hint = "--kind (of search: --rerank-kind) says what it is: cross-encoder, listwise"
         raise ToolkitError(f"{name} is not imported to show what would be done", hint)
@@ -210,7 +201,12 @@ def _import(source: Source, name: str) -> Any:
             except BaseException:
                 del sys.modules[top], _imported[source.module]
                 raise
-        return importlib.import_module(source.module)
+        found: Any = importlib.import_module(source.module)
+    for part in source.factory.split("."):
+        if not hasattr(found, part):
+            raise ToolkitError(f"{name}: {source.module} has no {source.factory}", f"it is {source.file or 'without a file'}")
+        found = getattr(found, part)
+    return found
 
 
 @contextmanager
@@ -286,8 +282,13 @@ class OwnEncoder:
         """As `Encoder.encode`: equal texts are encoded once."""
         texts = [each.whole for each in inputs]
         unique = list(dict.fromkeys(texts))
-        starts = range(0, len(unique), self._batch_size)
-        parts = [self._batch(unique[start : start + self._batch_size], side) for start in starts]
+        parts: list[np.ndarray] = []
+        for start in range(0, len(unique), self._batch_size):
+            batch = unique[start : start + self._batch_size]
+            part = self._encode.numbers(self._encode(batch, side), len(batch), 2)
+            if part.shape[1] != (self.dimension or part.shape[1]) or not part.shape[1]:
+                raise self._encode.wrong(f"vectors of {part.shape[1]} numbers, expected {self.dimension or 'at least 1'}")
+            parts.append(part)
         if not parts:
             return np.zeros((0, self.dimension), np.float32)
         vectors = np.concatenate(parts)
@@ -296,12 +297,6 @@ class OwnEncoder:
         check_finite(unique, vectors, self.precision)
         place = {text: row for row, text in enumerate(unique)}
         return vectors[[place[text] for text in texts]]
-
-    def _batch(self, texts: list[str], side: str) -> np.ndarray:
-        vectors = self._encode.numbers(self._encode(list(texts), side), len(texts), 2)
-        if vectors.shape[1] != (self.dimension or vectors.shape[1]) or not vectors.shape[1]:
-            raise self._encode.wrong(f"vectors of {vectors.shape[1]} numbers, expected {self.dimension or 'at least 1'}")
-        return vectors
 
     def token_ids(self, input: Input, side: str) -> list[int]:
         """As `Encoder.token_ids`."""

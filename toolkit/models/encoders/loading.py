@@ -84,7 +84,11 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
         message = f"{spec.name}: padding is on the left, but the model has absolute positions, which count from the left"
         raise ToolkitError(message, "leave `padding` out: vectors do not depend on it")
     with computing.explained(spec.name, whole):
-        framing = _framing(spec, whole, how.trust)
+        # the tokenizer, and what it puts around a text: of the entry's and of its own saying
+        tokenizer = computing.import_transformers().AutoTokenizer.from_pretrained(whole, trust_remote_code=how.trust)
+        config = read_json(whole / "tokenizer_config.json", {})
+        eos = spec.parameters.get("eos", config.get("add_eos_token", False))
+        framing = Framing(tokenizer, bos=config.get("add_bos_token", False), eos=eos)
         layers = [load_layers(modules.layers, device) for device in how.devices]
     stated = {side: parameters.get(f"{side}_length") or modules.length for side in SIDES}
     names = [(side, f"{side}_length") for side in SIDES]
@@ -99,14 +103,6 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
         layers=layers,
         left=left,
     )
-
-
-def _framing(spec: SystemSpec, folder: Path, trust: bool) -> Framing:
-    """The tokenizer in a folder, and what it puts around a text: of the entry's and of its own saying."""
-    tokenizer = computing.import_transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
-    config = read_json(folder / "tokenizer_config.json", {})
-    eos = spec.parameters.get("eos", config.get("add_eos_token", False))
-    return Framing(tokenizer, bos=config.get("add_bos_token", False), eos=eos)
 
 
 def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: str, how: How) -> PreTrainedModel:

@@ -229,14 +229,10 @@ class Judge:
         return self.prompt.messages({**shown._asdict(), "question": shown.document}, system=self.settings.system)
 
     def _shown(self, pair: Pair | Sides) -> Pair | Sides:
-        """The pair with as much of its document as is shown."""
-        shown = pair._replace(document=pair.document[: self.settings.document_characters])
-        return self._fitted(shown) if self.settings.in_words else shown
-
-    def _fitted(self, pair: Pair | Sides) -> Pair | Sides:
-        """The pair with as much of its document as prompt and answer leave room for in `length` tokens."""
+        """The pair with as much of its document as is shown, for an answer in words as prompt and answer leave room for."""
+        pair = pair._replace(document=pair.document[: self.settings.document_characters])
         length = self.settings.length
-        if length is None:
+        if length is None or not self.settings.in_words:
             return pair
         room = length - (self.settings.max_tokens or 0)
 

@@ -288,12 +288,7 @@ def _ask_all(ask: Callable[[Query], Answer], queries: Sequence[Query], threads: 
 
 
 def _run(
-    topics: Sequence[Topic],
-    wanted: Sequence[Query],
-    answers: Mapping[Query, Answer],
-    tag: str,
-    source: str,
-    arrays: Bm25Arrays | None,
+    topics: Sequence[Topic], wanted: list[Query], answers: dict[Query, Answer], tag: str, source: str, arrays: Bm25Arrays | None
 ) -> Run:
     """The answers as a run, in the order of the topics; wanted: the query of each; arrays: what they are positions in."""
     counts = [len(scores) for _, scores in answers.values()]

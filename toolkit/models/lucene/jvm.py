@@ -219,16 +219,12 @@ def _named(descriptor: str) -> Any:
 
 def _boxed(value: Any) -> Any:
     """Python's int and str as Java objects: pyjnius crashes on them among variable arguments."""
-    if type(value) is int:
-        return java_class("java.lang.Integer")(value)
-    return java_class("java.lang.String")(_utf16(value)) if type(value) is str else value
-
-
-def _utf16(text: str) -> str:
-    """The text with a character for each of Java's 16-bit ones: pyjnius would truncate those beyond U+FFFF to 16 bits."""
-    if text.isascii() or max(text) <= "\uffff":
-        return text
-    return "".join(map(chr, memoryview(text.encode(f"utf-16-{sys.byteorder[0]}e")).cast("H")))
+    if type(value) is str:
+        # a character for each of Java's 16-bit ones: pyjnius would truncate those beyond U+FFFF to 16 bits
+        if not value.isascii() and max(value) > "\uffff":
+            value = "".join(map(chr, memoryview(value.encode(f"utf-16-{sys.byteorder[0]}e")).cast("H")))
+        return java_class("java.lang.String")(value)
+    return java_class("java.lang.Integer")(value) if type(value) is int else value
 
 
 def method(owner: str, name: str, descriptor: str, *arguments: Any) -> Function:
@@ -272,8 +268,7 @@ def of_fields(function: Function, owner: str, **fields: str) -> Function:
     """The function that takes an instance and gives what another one does of its fields; name -> descriptor, in their order."""
     getters = [field(owner, name, descriptor).handle for name, descriptor in fields.items()]
     handle = _handles().filterArguments(function.handle, 0, *getters)
-    takes = _method_type(f"(L{owner.replace('.', '/')};)V")
-    return Function(_handles().permuteArguments(handle, takes, *[0] * len(getters)))
+    return Function(_handles().permuteArguments(handle, _method_type(f"(L{owner.replace('.', '/')};)V"), *[0] * len(getters)))
 
 
 def element(position: int) -> Function:

@@ -136,7 +136,9 @@ def _complete(folder: Path, sizes: dict[str, int]) -> bool:
     ids, terms = DocIds(folder / NAMES["ids"]), DocIds(folder / NAMES["terms"])
     found = len(docs), counts.sum(dtype=np.int64), tfs.sum(dtype=np.int64), len(ids), len(norms), len(terms)
     expected = (*[sizes["postings"]] * 2, sizes["tokens"], *[sizes["documents"]] * 2, len(counts))
-    certain = all(_is_certain(idf(sizes["with_words"], int(count))) for count in np.unique(counts))
+    # logarithms that are a few units off in their last place, as Java's may be, have to be the same in 32 bits
+    idfs = [idf(sizes["with_words"], int(count)) for count in np.unique(counts)]
+    certain = all(np.float32(one * (1 - 1e-15)) == np.float32(one * (1 + 1e-15)) and one > 0 for one in idfs)
     if found != expected or not certain or (folder / NAMES["ids"]).stat().st_size >= ONE_ARRAY:
         return False
     # c of each of the 256 lengths that Lucene tells apart, computed in 32 bits as BM25Similarity does
@@ -156,8 +158,3 @@ def _complete(folder: Path, sizes: dict[str, int]) -> bool:
     np.argsort(by_id.to_numpy()).astype("<i4").tofile(folder / NAMES["order"])
     write_text(folder / BM25_ARRAYS, json.dumps({"format": FORMAT, "k1": K1, "b": B, **sizes}) + "\n")
     return True
-
-
-def _is_certain(value: float) -> bool:
-    """Whether a logarithm that is a few units off in its last place, as Java's may be, is the same in 32 bits."""
-    return np.float32(value * (1 - 1e-15)) == np.float32(value * (1 + 1e-15)) and value > 0

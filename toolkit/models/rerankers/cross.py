@@ -136,18 +136,6 @@ class Entailment(BatchedReranker):
         return pretrained.as_scores(logits.double().softmax(-1)[:, self._class])
 
 
-def _modules(spec: SystemSpec, folder: Path) -> list[str]:
-    """The modules of a checkpoint where they are more than the model alone. ToolkitError for what is none of the library's."""
-    with sound(folder):
-        listed = [(entry["type"], entry["path"]) for entry in read_json(folder / "modules.json", [])]
-    names = [kind.rpartition(".")[2] for kind, _ in listed]
-    if set(names) <= {"Transformer"}:
-        return []
-    if strange := [kind for kind, _ in listed if not (kind.startswith(OWN) and kind.rpartition(".")[2] in MODULES)]:
-        raise ToolkitError(f"{spec.name}: {folder} has a module {strange[0]!r}", f"known: {', '.join(MODULES)} of the library")
-    return names
-
-
 def _rows(
     tokenizer: Any, first: Sequence[str], second: Sequence[str], length: int, truncation: str = "longest_first"
 ) -> list[Row]:
@@ -161,7 +149,13 @@ def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder | M
     """The cross-encoder of a system's entry; ToolkitError where the checkpoint has not one label, and for strange modules."""
     settings = parameters_as(CrossEncoderParameters, spec)
     folder = local_checkpoints.locate(spec, trust_remote_code=where["trust_remote_code"])
-    if names := _modules(spec, folder):
+    with sound(folder):
+        listed = [(entry["type"], entry["path"]) for entry in read_json(folder / "modules.json", [])]
+    names = [kind.rpartition(".")[2] for kind, _ in listed]
+    if not set(names) <= {"Transformer"}:  # more than the model alone
+        if strange := [kind for kind, _ in listed if not (kind.startswith(OWN) and kind.rpartition(".")[2] in MODULES)]:
+            hint = f"known: {', '.join(MODULES)} of the library"
+            raise ToolkitError(f"{spec.name}: {folder} has a module {strange[0]!r}", hint)
         length = spec.parameters.get("length")
         if others := sorted({"activation", "query_share"} & spec.parameters.keys()):
             message = f"{spec.name}: {folder} has modules of its own ({', '.join(names)})"

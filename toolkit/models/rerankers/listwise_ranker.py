@@ -138,7 +138,15 @@ class ListwiseRanker:
         orders = []
         for window, one, answer in zip(windows, fitted, answers, strict=True):
             order, repairs = read_permutation(answer.text, len(window.passages), ids=self.settings["ids"])
-            self._count(window, one, repairs._asdict())
+            counts, numbers = self.counts, repairs._asdict()
+            counts.windows += 1
+            counts.passages += len(window.passages)
+            counts.cut += one.truncated
+            counts.repaired += any(numbers.values())
+            counts.repairs.update(numbers)
+            if one.words < self.settings["passage_words"]:
+                counts.shortened += 1
+                counts.fewest_words = min(one.words, counts.fewest_words or one.words)
             orders.append(order)
         return orders
 
@@ -156,17 +164,6 @@ class ListwiseRanker:
         """For records: model and prompt, what was repaired and shortened (`Counts`), what was asked (`Usage`)."""
         counts = {**vars(self.counts), "repairs": dict(self.counts.repairs)}
         return {**self.llm.facts(), **self.prompt.facts(self.spec), "windows": counts, "usage": self.llm.usage.facts()}
-
-    def _count(self, window: Window, one: _Fitted, repairs: dict[str, int]) -> None:
-        counts = self.counts
-        counts.windows += 1
-        counts.passages += len(window.passages)
-        counts.cut += one.truncated
-        counts.repaired += any(repairs.values())
-        counts.repairs.update(repairs)
-        if one.words < self.settings["passage_words"]:
-            counts.shortened += 1
-            counts.fewest_words = min(one.words, counts.fewest_words or one.words)
 
     def _fit(self, window: Window, counter: Backend | Estimate) -> _Fitted:
         """The request with the longest passages with which prompt and answer keep within `length` tokens of `counter`."""

@@ -77,8 +77,7 @@ class PromptEncoder:
         **turns: str,
     ):
         self._before, self._after = skeleton(prompt, tokenizer if chat else None, thinks=thinks, **turns).split(DOCUMENT)
-        self._tokenizer = tokenizer
-        self._length = length
+        self._tokenizer, self._length = tokenizer, length
         # a chat template writes the special tokens itself
         self._options = {"add_special_tokens": not chat}
         self._cuts_document = cut == "document"

@@ -28,8 +28,7 @@ class TokenLogitsReranker(BatchedReranker):
         self, loaded: pretrained.Loaded, encoder: PromptEncoder, tokens: Sequence[int], activation: str, **common: Any
     ):
         super().__init__(**common)
-        self._loaded = loaded
-        self._encoder = encoder
+        self._loaded, self._encoder = loaded, encoder
         self._token_ids = list(tokens)
         self._activation = ACTIVATIONS[activation]
 

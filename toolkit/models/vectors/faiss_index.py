@@ -86,7 +86,10 @@ def train_faiss(
     cannot = f"cannot build a FAISS index {factory!r} of {total} vectors"
     with threads_of_faiss(threads), said(cannot, "name another one with --factory"):
         if not index.is_trained:
-            index.train(_sample(index, arrays, seed))
+            # what the index is trained with: all vectors, or a seeded choice of them in their order
+            lists = faiss_module().try_extract_index_ivf(index)
+            wanted = min(total, max(SAMPLE, A_LIST * lists.nlist if lists else 0))
+            index.train(take_rows(arrays, np.sort(np.random.default_rng(seed).choice(total, wanted, replace=False))))
     return index
 
 
@@ -129,13 +132,6 @@ def empty_faiss(factory: str, dimension: int, tuning: str = "") -> faiss.Index:
     with said(f"a FAISS index {factory!r} cannot be tuned by {tuning!r}", TUNING):
         faiss.ParameterSpace().set_index_parameters(index, tuning)
     return index
-
-
-def _sample(index: faiss.Index, arrays: Sequence[np.ndarray], seed: int) -> np.ndarray:
-    """What the index is trained with: all vectors, or a seeded choice of them in their order."""
-    lists, total = faiss_module().try_extract_index_ivf(index), sum(map(len, arrays))
-    wanted = min(total, max(SAMPLE, A_LIST * lists.nlist if lists else 0))
-    return take_rows(arrays, np.sort(np.random.default_rng(seed).choice(total, wanted, replace=False)))
 
 
 def take_rows(arrays: Sequence[np.ndarray], chosen: np.ndarray) -> np.ndarray:
