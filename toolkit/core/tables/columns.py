@@ -56,11 +56,8 @@ def encode(values: Iterable[str]) -> tuple[np.ndarray, pyarrow.StringArray]:
 
 def merge(parts: Iterable[tuple[np.ndarray, pyarrow.StringArray | Sequence[str]]]) -> tuple[np.ndarray, pyarrow.StringArray]:
     """Columns one below the other, each as codes and distinct values, as one column of the same kind."""
-    chunks = [
-        pyarrow.DictionaryArray.from_arrays(to_arrow(codes), known if isinstance(known, pyarrow.Array) else to_arrow(known))
-        for codes, known in parts
-    ]
-    return decode_dictionary(pyarrow.chunked_array(chunks))
+    columns = ((to_arrow(codes), known if isinstance(known, pyarrow.Array) else to_arrow(known)) for codes, known in parts)
+    return decode_dictionary(pyarrow.chunked_array([pyarrow.DictionaryArray.from_arrays(*column) for column in columns]))
 
 
 def decode_dictionary(column: pyarrow.Array | pyarrow.ChunkedArray) -> tuple[np.ndarray, pyarrow.StringArray]:

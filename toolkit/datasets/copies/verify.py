@@ -63,7 +63,15 @@ def _files(benchmark: Benchmark, group: str) -> Iterator[Finding]:
         stale = [path.name for path, content in made if (path.read_bytes() if path.is_file() else b"") != content]
         yield Finding(group, "topics and qrels", f"not as the sources say: {', '.join(stale)}" if stale else "")
     elif not benchmark.spec.folder:
-        yield Finding(group, "checksums", _changed_files(local_copies.copy_folder(benchmark.spec, benchmark.spec.group(group))))
+        folder = local_copies.copy_folder(benchmark.spec, benchmark.spec.group(group))
+        try:
+            recorded = dict(local_copies.facts(folder)["sha256"])
+        except (FileNotFoundError, KeyError, TypeError, ValueError, ToolkitError):
+            yield Finding(group, "checksums", f"{folder / 'kept.yaml'} is missing or damaged")
+            return
+        actual = local_copies.checksums(folder)
+        names = sorted(name for name in {*recorded, *actual} if recorded.get(name) != actual.get(name))
+        yield Finding(group, "checksums", f"changed since it was fetched: {', '.join(names)}" if names else "")
 
 
 def other_counts(part: Part, group: Mapping[str, Any]) -> str:
@@ -77,16 +85,6 @@ def other_counts(part: Part, group: Mapping[str, Any]) -> str:
 def _differences(counted: Mapping[str, int], wanted: Mapping[str, int]) -> str:
     differing = {what: number for what, number in wanted.items() if what in counted and counted[what] != number}
     return "; ".join(f"{number} {what} expected, {counted[what]} found" for what, number in differing.items())
-
-
-def _changed_files(folder: Path) -> str:
-    try:
-        recorded = dict(local_copies.facts(folder)["sha256"])
-    except (FileNotFoundError, KeyError, TypeError, ValueError, ToolkitError):
-        return f"{folder / 'kept.yaml'} is missing or damaged"
-    actual = local_copies.checksums(folder)
-    names = sorted(name for name in {*recorded, *actual} if recorded.get(name) != actual.get(name))
-    return f"changed since it was fetched: {', '.join(names)}" if names else ""
 
 
 def shipped_files(benchmark: Benchmark, group: str) -> Iterator[tuple[Path, bytes]]:

@@ -94,15 +94,10 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
     ranked = {mode: {ids[query_id]: value for query_id, value in _of_mode(source.candidates, mode)} for mode in MODES}
     bases = dict.fromkeys(MODES.split(query_id)[0] for query_id in source.queries)
     apart = [base for base in bases if len({source.queries[join_mode(base, mode)].text for mode in MODES}) > 1]
-    return Part(
-        name,
-        topics,
-        {mode: as_qrels(judged[mode], join_mode(prefix, mode)) for mode in MODES},
-        docs,
-        {mode: as_candidates(ranked[mode], "top_ranked") for mode in MODES},
-        (f"{name}: {len(apart)} queries have another text in their changed mode",) if apart else (),
-        published={} if source.diff is None else {DIFF: source.diff},
-    )
+    notes = (f"{name}: {len(apart)} queries have another text in their changed mode",) if apart else ()
+    qrels = {mode: as_qrels(judged[mode], join_mode(prefix, mode)) for mode in MODES}
+    candidates = {mode: as_candidates(ranked[mode], "top_ranked") for mode in MODES}
+    return Part(name, topics, qrels, docs, candidates, notes, published={} if source.diff is None else {DIFF: source.diff})
 
 
 read_copy = partial(read, stored=True)

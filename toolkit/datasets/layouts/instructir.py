@@ -117,14 +117,8 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         topics, judged = _form(folder, name, topics, judged, problems, notes)
     problems += (f"{folder}: query {topic.query_id} has no judgment" for topic in topics if not judged[topic.query_id])
     row_values.refuse(folder, problems)
-    return Part(
-        name,
-        {"": topics},
-        {"": as_qrels(judged, f"{spec.name}-{name}")},
-        None if docs is None else list(docs.values()),
-        notes=tuple(notes),
-        lacks={"documents": NO_CORPUS},
-    )
+    qrels, corpus = as_qrels(judged, f"{spec.name}-{name}"), None if docs is None else list(docs.values())
+    return Part(name, {"": topics}, {"": qrels}, corpus, notes=tuple(notes), lacks={"documents": NO_CORPUS})
 
 
 def _instructed(folder: Path, problems: list[str]) -> list[Topic]:

@@ -86,15 +86,10 @@ def check_folder(path: str | Path, *, smallest: float = SMALLEST, parse: Callabl
     if not remarks.problems:
         _add_warnings(own, corpora, smallest, remarks)
     cores = {(group, topic.group_id) for group, topics in own.topics.topics.items() for topic in next(iter(topics.values()))}
-    counts = {
-        "groups": len(own.spec.groups),
-        "modes": len(own.modes),
-        "core queries": len(cores),
-        "queries": len(own.topics.places),
-        "documents": sum(len(each.words) for each in documents.values()),
-        "judgments": 0 if qrels is None else len(qrels),
-        **({} if candidates is None else {"candidates": len(candidates)}),
-    }
+    counts = {"groups": len(own.spec.groups), "modes": len(own.modes), "core queries": len(cores)}
+    counts |= {"queries": len(own.topics.places), "documents": sum(len(each.words) for each in documents.values())}
+    counts |= {"judgments": 0 if qrels is None else len(qrels)}
+    counts |= {} if candidates is None else {"candidates": len(candidates)}
     return Checked(in_order(remarks), counts)
 
 

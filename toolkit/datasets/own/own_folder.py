@@ -208,15 +208,10 @@ class OwnFolder:
         for key in [key for key in declared.selections if key not in selections]:
             what = f"selection {key!r} names a group that is not there"
             self.remarks.problem(self.path / FILE, self._line("selections", key), what, f"groups: {', '.join(order)}")
-        return BenchmarkSpec(
-            name=declared.name or "unnamed",
-            description=declared.description or DESCRIPTION,
-            layout="folder",
-            groups=tuple(groups),
-            selections=selections,
-            folder=str(self.path.absolute()),
-            **{key: getattr(declared, key) for key in ("modes", "measures", "source", "counts", "options", "smallest_effects")},
-        )
+        said = {key: getattr(declared, key) for key in ("modes", "measures", "source", "counts", "options", "smallest_effects")}
+        said |= {"name": declared.name or "unnamed", "description": declared.description or DESCRIPTION}
+        place = str(self.path.absolute())
+        return BenchmarkSpec(layout="folder", groups=tuple(groups), selections=selections, folder=place, **said)
 
     def _check_names(self) -> None:
         """Names of parts that can be read in two ways: `NAME-g-pos` is of a group `g-pos`, and of `g` in a mode `pos`."""

@@ -80,14 +80,9 @@ def system_facts(spec: SystemSpec) -> dict[str, str]:
     """
     templates = {name: template for name, template in spec.templates.items() if name not in ("query", "plain", "instruction")}
     parameters = {name: value for name, value in spec.parameters.items() if not name.startswith("query_")}
-    return {
-        "system": spec.name,
-        "recipe": spec.recipe,
-        "revision": spec.revision,
-        "template": template_digest(spec),
-        "passages": template_digest(replace(spec, templates=templates, parameters=parameters)),
-        "similarity": str(spec.parameters.get("similarity", "")),
-    }
+    passages = template_digest(replace(spec, templates=templates, parameters=parameters))
+    facts = {"system": spec.name, "recipe": spec.recipe, "revision": spec.revision, "template": template_digest(spec)}
+    return {**facts, "passages": passages, "similarity": str(spec.parameters.get("similarity", ""))}
 
 
 def made_with(record: Mapping[str, Any], spec: SystemSpec) -> bool:

@@ -141,14 +141,11 @@ def _is_local(checkpoint: str) -> bool:
 
 def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | None = None) -> None:
     """ToolkitError where the weights in `folder` do not fit into what is free of the device's memory."""
-    precision = pick_precision(spec, precision, device)
-    parameters = count_parameters(folder)
+    precision, parameters = pick_precision(spec, precision, device), count_parameters(folder)
     needed, free = parameters * BYTES[precision], free_memory(device)
     if needed > free:
-        message = (
-            f"{spec.name} needs {needed / 1e9:.1f} GB ({parameters / 1e9:.2f}B parameters in {precision}), "
-            f"but {device} has {free / 1e9:.1f} GB free"
-        )
+        what = f"{needed / 1e9:.1f} GB ({parameters / 1e9:.2f}B parameters in {precision})"
+        message = f"{spec.name} needs {what}, but {device} has {free / 1e9:.1f} GB free"
         raise ToolkitError(message, "take a smaller model, another --device, or --precision bf16", status=1)
 
 

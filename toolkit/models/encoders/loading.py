@@ -21,7 +21,7 @@ from toolkit.models.encoders.tokens import FAR, Framing
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PretrainedConfig, PreTrainedModel
+    from transformers import PreTrainedModel
 
     from toolkit.models.encoders.base import Encoder
     from toolkit.models.encoders.towers import Tower
@@ -93,16 +93,8 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
     stated = {side: parameters.get(f"{side}_length") or modules.length for side in SIDES}
     names = [(side, f"{side}_length") for side in SIDES]
     limits = {side: length_limit(spec, name, stated[side], models[0], framing.tokenizer, FAR) for side, name in names}
-    return Tower(
-        models=models,
-        framing=framing,
-        limits=limits,
-        pooling=pooling,
-        mask_prefix=parameters.get("mask_prefix", not modules.include_prompt),
-        layer_norm=parameters.get("layer_norm", False),
-        layers=layers,
-        left=left,
-    )
+    mask_prefix = parameters.get("mask_prefix", not modules.include_prompt)
+    return Tower(models, framing, limits, pooling, mask_prefix, parameters.get("layer_norm", False), layers, left)
 
 
 def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: str, how: How) -> PreTrainedModel:
@@ -114,20 +106,15 @@ def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: s
         if spec.parameters.get("attention") == "bidirectional":
             config.is_causal = False
         config.use_cache = False
-        kind, options = kind or _class(config), {"config": config, "dtype": how.dtype, "trust_remote_code": how.trust}
+        if not kind and config.model_type == "dpr":  # AutoModel takes the question tower's class for both
+            kind = getattr(transformers, config.architectures[0])
+        elif not kind:  # AutoModel would load T5 with its decoder
+            encoders = transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
+            kind = transformers.AutoModelForTextEncoding if type(config) in encoders else transformers.AutoModel
+        options = {"config": config, "dtype": how.dtype, "trust_remote_code": how.trust}
         if device == how.devices[0]:  # the files are the same for all
             check_weights(spec.name, whole, kind, pooled=pooling == "pooler", **options)
         model = kind.from_pretrained(whole, use_safetensors=True, **options)
     if spec.base:
         model = merged(spec, model, adapter)
     return model.to(device).eval()
-
-
-def _class(config: PretrainedConfig) -> type:
-    """The class of transformers that computes the states of a text's tokens."""
-    transformers = computing.import_transformers()
-    if config.model_type == "dpr":  # AutoModel takes the question tower's class for both
-        return getattr(transformers, config.architectures[0])
-    # AutoModel would load T5 with its decoder
-    encoders = transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
-    return transformers.AutoModelForTextEncoding if type(config) in encoders else transformers.AutoModel

@@ -208,10 +208,8 @@ class Judge:
             return ""
         whose = f"is our {self.prompt.name}" if self.prompt.ours else f"is {self.prompt.name}, taken as it is"
         whose += f", with examples {OF_USER}" if self.prompt.shots else ""
-        return (
-            f"{self.spec.name} was trained or run with the wording published in {source}; the prompt here {whose}: "
-            "only that wording's judgments compare with published numbers"
-        )
+        trained = f"{self.spec.name} was trained or run with the wording published in {source}"
+        return f"{trained}; the prompt here {whose}: only that wording's judgments compare with published numbers"
 
     @property
     def _is_stance(self) -> bool:

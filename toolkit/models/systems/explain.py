@@ -174,16 +174,10 @@ def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
         if HUB_ID.fullmatch(place) and not is_here(place, revision):
             raise ToolkitError(f"{place} is not on this machine, and nothing is downloaded to tell them")
     check_usable(spec, trust_remote_code=trust_remote_code)
-    return (_encoder if spec.kind in LOADERS else _reranker)(spec, trust_remote_code)
-
-
-def _encoder(spec: SystemSpec, trust: bool) -> TokenReader:
-    encoder = load_encoder(spec, device="cpu", trust_remote_code=trust)
-    return lambda *pair: {side: encoder.token_ids(each, side) for side, each in zip(SIDES, pair, strict=True) if each}
-
-
-def _reranker(spec: SystemSpec, trust: bool) -> TokenReader:
+    if spec.kind in LOADERS:
+        encoder = load_encoder(spec, device="cpu", trust_remote_code=trust_remote_code)
+        return lambda *pair: {side: encoder.token_ids(each, side) for side, each in zip(SIDES, pair, strict=True) if each}
     from toolkit.models.rerankers import load_reranker
 
-    reranker = load_reranker(spec, device="cpu", trust_remote_code=trust)
+    reranker = load_reranker(spec, device="cpu", trust_remote_code=trust_remote_code)
     return lambda query, passage: {"pair": reranker.tokens((query, passage))} if passage else {}

@@ -54,7 +54,13 @@ def overview(spec: SystemSpec, width: int = 123) -> Iterator[str]:
     for name, recipe in spec.recipes.items():
         if not spec.recipe:
             yield f"recipe {name}:"
-            yield from rows(_recipe(spec, name, recipe))
+            if "unknown" in recipe:
+                yield from rows({"unknown": recipe["unknown"]})
+                continue
+            facts = {key: recipe.get(key, "") for key in ("source", "kind", "loader")}
+            facts |= _sent(recipe.get("parameters", {}), recipe.get("templates", {}))
+            facts |= {"notes": recipe.get("notes", ""), "digest": template_digest(spec.with_recipe(name))}
+            yield from rows(facts)
     yield from rows({"source": spec.source, "notes": spec.notes}, indent="")
 
 
@@ -89,15 +95,6 @@ def _printed(row: Mapping[str, Any]) -> str:
     names = row["name"] if isinstance(row["name"], str) else ", ".join(row["name"])
     apart = ", ".join(row[key] for key in ("kind", "mode") if key in row)
     return f"{names} ({apart})" if apart else names
-
-
-def _recipe(spec: SystemSpec, name: str, recipe: Mapping[str, Any]) -> dict[str, str]:
-    if "unknown" in recipe:
-        return {"unknown": recipe["unknown"]}
-    differs = _sent(recipe.get("parameters", {}), recipe.get("templates", {}))
-    kind = {"kind": recipe.get("kind", ""), "loader": recipe.get("loader", "")}
-    digest = template_digest(spec.with_recipe(name))
-    return {"source": recipe.get("source", ""), **kind, **differs, "notes": recipe.get("notes", ""), "digest": digest}
 
 
 def _sent(parameters: Mapping[str, Any], templates: Mapping[str, str]) -> dict[str, str]:

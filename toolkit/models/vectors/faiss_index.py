@@ -189,10 +189,8 @@ class FaissIndex:
         faiss = faiss_module()
         mapped = path.stat().st_size > MAPPED if mmap is None else mmap
         room = 2 * path.stat().st_size + ROOM  # FAISS takes a file's word for how long its lists are
-        with (
-            said(f"{path} is no FAISS index, or damaged", "`tandem index verify` compares it with its record"),
-            memory_bound(room),
-        ):
+        hint = "`tandem index verify` compares it with its record"
+        with said(f"{path} is no FAISS index, or damaged", hint), memory_bound(room):
             index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
         return cls(index, ids, name)
 
