@@ -153,8 +153,7 @@ class Run:
 
     @cached_property
     def _file_order(self) -> np.ndarray:
-        same = self.queries[1:] == self.queries[:-1]
-        falls = self.scores[1:] <= self.scores[:-1]
+        same, falls = self.queries[1:] == self.queries[:-1], self.scores[1:] <= self.scores[:-1]
         if np.all(falls | ~same) and np.all(self.queries[1:] >= self.queries[:-1]):  # the usual file
             return np.arange(len(self))
         return np.lexsort((np.arange(len(self)), -self.scores, self.queries))
@@ -166,8 +165,7 @@ class Run:
 
     def rankings(self, ties: str = "trec") -> Iterator[tuple[str, list[ScoredDoc]]]:
         """Each query with its documents, best first; queries in the order of `query_ids`."""
-        order = self.order(ties)
-        start = 0
+        order, start = self.order(ties), 0
         for query_id, length in zip(self.query_ids, self.lengths.tolist(), strict=True):
             lines = order[start : start + length]
             start += length
@@ -217,13 +215,10 @@ class Run:
         kept[more] = True
         lines = np.flatnonzero(kept)
         ranks["file"] = ranks["trec"] if np.array_equal(self.order(), self.order("file")) else self.ranks("file")
-        return Excerpt(
-            *(self.query_ids, self.queries[lines], Ids(self.documents.texts(lines)), self.scores[lines], self.tag, self.source),
-            lengths=self.lengths,
-            ranked_scores=stored(self.scores_by_rank()),
-            line_ranks={ties: each[lines] for ties, each in ranks.items()},
-            depth=depth,
-        )
+        ranks = {ties: each[lines] for ties, each in ranks.items()}
+        parts = self.query_ids, self.queries[lines], Ids(self.documents.texts(lines)), self.scores[lines], self.tag, self.source
+        scores = stored(self.scores_by_rank())
+        return Excerpt(*parts, lengths=self.lengths, ranked_scores=scores, line_ranks=ranks, depth=depth)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -281,14 +276,10 @@ def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
     assert len(query_ids) == len(set(query_ids))
     # Python's own integers: numpy's would widen the codes to 64 bits
     starts = [0, *itertools.accumulate(len(run.query_ids) for run in runs[:-1])]
-    joined = Run(
-        query_ids,
-        np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=True)]),
-        Ids.join([run.documents for run in runs]),
-        np.concatenate([run.scores for run in runs]),
-        tag=tag or runs[0].tag,
-        source=source or ", ".join(run.source for run in runs),
-    )
+    queries = np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=True)])
+    documents, scores = Ids.join([run.documents for run in runs]), np.concatenate([run.scores for run in runs])
+    tag, source = tag or runs[0].tag, source or ", ".join(run.source for run in runs)
+    joined = Run(query_ids, queries, documents, scores, tag, source)
     if not isinstance(runs[0], Excerpt):
         return joined
     return Excerpt(

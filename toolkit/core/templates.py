@@ -58,8 +58,7 @@ def topic_input(templates: Mapping[str, str], topic: Topic) -> Input:
     if is_apart(templates, topic):
         sent = topic_input(templates, without_instruction(topic))
         return sent._replace(instruction=SLOT.sub(lambda match: _topic_values(topic)[match[1]], templates["instruction"]))
-    template = _named(templates, topic)
-    values = _topic_values(topic)
+    template, values = _named(templates, topic), _topic_values(topic)
     query = (topic.query or topic.text) if "{instruction}" in template or "{released}" in template else topic.text
     question = query if query.endswith((".", "?", "!")) else f"{query}?"
     return _fill(template, {**values, "query": query, "question": question}, ("query", "question", "after_sep"))

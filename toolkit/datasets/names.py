@@ -184,11 +184,9 @@ def _resolve(name: str) -> TopicSet:
     selection = find(name)
     if selection is not None:
         benchmark = load(selection.benchmark)
-        parts = [
-            TopicPart(group, [topic for mode in selection.modes or ("",) for topic in benchmark.topics(group, mode)])
-            for group in selection.groups
-        ]
-        return TopicSet(selection.name, parts, benchmark)
+        modes = selection.modes or ("",)
+        topics = ([topic for mode in modes for topic in benchmark.topics(group, mode)] for group in selection.groups)
+        return TopicSet(selection.name, list(map(TopicPart, selection.groups, topics)), benchmark)
     if Path(name).is_dir():
         raise ToolkitError(f"{name} is a folder without benchmark.yaml", f"`tandem benchmarks new {name}` makes it a benchmark")
     if name == "-" or Path(name).exists():

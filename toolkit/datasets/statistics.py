@@ -94,8 +94,7 @@ def own_statistics(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Row]
 def statistics_table(selection: Selection) -> Table:
     """Computed sizes beside those that the benchmark's paper prints; without a paper, sizes of each group on this machine."""
     benchmark = load(selection.benchmark)
-    present = [group for group in selection.groups if benchmark.is_present(group)]
-    cells = []
+    present, cells = [group for group in selection.groups if benchmark.is_present(group)], []
     for row in list(printed_statistics(benchmark, selection.groups, present)) or own_statistics(benchmark, present):
         printed, remark = ("", "") if row.printed is None else (row.printed.value, _remark(row))
         cells.append((row.place, row.statistic, _cell(printed), _cell(shown(row.value)), remark))
@@ -113,12 +112,9 @@ def _cell(text: object) -> Cell:
 
 def _remark(row: Row) -> str:
     """What is to be known of a computed statistic beside the printed one."""
-    marks = {
-        "not on this machine": row.value is None,
-        "DIFFERENT": bool(row.problem),
-        f"approximate: {row.printed.approximate}": bool(row.printed.approximate),
-        f"inconsistent: {row.printed.inconsistent}": bool(row.printed.inconsistent),
-    }
+    marks = {"not on this machine": row.value is None, "DIFFERENT": bool(row.problem)}
+    said = {kind: getattr(row.printed, kind) for kind in ("approximate", "inconsistent")}
+    marks |= {f"{kind}: {text}": bool(text) for kind, text in said.items()}
     return "; ".join(mark for mark, holds in marks.items() if holds)
 
 

@@ -114,8 +114,7 @@ def wrapped(text: str, width: int | None, first: str = "", rest: str | None = No
     if width is None or length(first + text) <= width:
         return [first + text]
     if exact:
-        room = max(width - len(rest), 1)
-        start = width - len(first)
+        room, start = max(width - len(rest), 1), width - len(first)
         return [first + text[:start], *(rest + text[at : at + room] for at in range(start, len(text), room))]
     how = {"break_long_words": False, "break_on_hyphens": False}
     return wrap(text, max(width, len(rest) + 1), initial_indent=first, subsequent_indent=rest, **how) or [first]

@@ -246,8 +246,7 @@ def shown(cell: Cell, style: TableStyle = PLAIN) -> str:
 
 def cells_of(table: Table, style: TableStyle) -> tuple[list[list[str]], list[bool]]:
     """Every cell as text, and which columns hold numbers, which stand right; a mark takes no place among the digits."""
-    rows = [[shown(cell, style) for cell in row] for row in table.rows]
-    right = []
+    rows, right = [[shown(cell, style) for cell in row] for row in table.rows], []
     for place, column in enumerate(table.columns):
         cells = [row[place] for row in table.rows]
         right.append(not column.label and any(isinstance(cell, int | float | Number) for cell in cells))
@@ -273,8 +272,7 @@ def _lines(table: Table, style: TableStyle) -> tuple[list[str], list[str]]:
     places, left = list(range(len(widths))), []
     if fitted:
         places, widths, left = _fitted(table.columns, widths, style.width)
-    columns = [table.columns[place] for place in places]
-    over = []
+    columns, over = [table.columns[place] for place in places], []
     for above, start, end in spans(columns):
         inner = places[start:end]
         together = _total(widths[place] for place in inner)

@@ -75,8 +75,7 @@ def _ordered_pairs(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray
     """(samples,) pairs of a positive and another item that are ordered rightly, and all pairs; weights  (samples, n)."""
     order = np.argsort(scores, kind="stable")
     starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)  # where equal scores begin
-    wanted = weights[:, order] * positive[order]
-    others = weights[:, order] * ~positive[order]
+    wanted, others = weights[:, order] * positive[order], weights[:, order] * ~positive[order]
     wanted, others = np.add.reduceat(wanted, starts, axis=1), np.add.reduceat(others, starts, axis=1)
     below = np.cumsum(others, axis=1) - others
     return (wanted * (below + others / 2)).sum(axis=1), wanted.sum(axis=1) * others.sum(axis=1)

@@ -44,8 +44,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
         with _lock(spec, group):
             if not is_present(spec, group):  # another process may have fetched it meanwhile
                 _fetch(spec, group)
-    folder = copy_folder(spec, group)
-    layout = layout_of(spec.layout)
+    folder, layout = copy_folder(spec, group), layout_of(spec.layout)
     with unchanged(folder):
         part = getattr(layout, "read_copy", layout.read)(folder, spec, group)
         from toolkit.files.formats import read_run

@@ -148,12 +148,9 @@ def _former(folder: Path, group: Group, docs: row_values.Known, problems: list[s
     for mode in MODES:
         for base, record in rows.items():
             wordings = {ours: row_values.optional(record, column).strip() for ours, column in WORDINGS.items()}
-            queries[join_mode(base, mode)] = _Query(
-                record.place,
-                row_values.text(record, "text").strip(),
-                row_values.text(record, f"instruction_{mode}").strip(),
-                {name: text for name, text in wordings.items() if text},
-            )
+            wordings = {name: text for name, text in wordings.items() if text}
+            query, instruction = (row_values.text(record, column).strip() for column in ("text", f"instruction_{mode}"))
+            queries[join_mode(base, mode)] = _Query(record.place, query, instruction, wordings)
         labels = row_values.judgments(folder, _table(group, f"qrels_{mode}"), rows, docs, problems)
         judged |= {join_mode(base, mode): values for base, values in labels.items()}
     ranked: dict[str, list[str]] = {}

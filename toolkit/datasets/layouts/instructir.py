@@ -170,10 +170,7 @@ def _form(
     folder: Path, name: str, topics: list[Topic], judged: Judged, problems: list[str], notes: list[str]
 ) -> tuple[list[Topic], Judged]:
     """The queries of a group and their judgments: the authors' own file where the copy has it, else made from `all`."""
-    if name in FORMS:
-        made, labels = [FORMS[name](topic) for topic in topics], judged
-    else:
-        made, labels = query_only(topics, judged)
+    made, labels = ([FORMS[name](topic) for topic in topics], judged) if name in FORMS else query_only(topics, judged)
     if name not in AUTHORS_FILES:
         return made, labels
     texts, qrels = AUTHORS_FILES[name]
@@ -195,8 +192,7 @@ def _paraphrases(folder: Path, problems: list[str]) -> tuple[list[Topic], dict[s
     judgments has those of the instructions that they say in other words."""
     texts, qrels = AUTHORS_FILES["paraphrases"]
     table = texts if has_table(folder, texts) else PARAPHRASES
-    published = row_values.by_id(folder, table, ("_id", "id"), "paraphrase", problems)
-    topics = []
+    published, topics = row_values.by_id(folder, table, ("_id", "id"), "paraphrase", problems), []
     for query_id, record in published.items():
         original = query_id.rpartition(".")[0]
         if not original:

@@ -24,12 +24,12 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
             topic = as_topic(query_id, entry["question"], perspectives, original_id=str(entry["id"]))
             ids.append(query_id)
             docs += [passage(row) for row in entry["passages"]]
-            numbers, own = range(1, len(perspectives) + 1), []
-            for row in entry["passages"]:
-                if unknown := set(row["holds"]).difference(numbers):
-                    what = f"passage {row['id']} holds {', '.join(map(str, unknown))}"
-                    raise ToolkitError(f"{path}: {what}", f"the question has perspectives 1 to {len(perspectives)}")
-                own += [Qrel(query_id, str(row["id"]), int(number in row["holds"]), str(number)) for number in numbers]
+            numbers, rows = range(1, len(perspectives) + 1), entry["passages"]
+            if unknown := [(row["id"], odd) for row in rows if (odd := set(row["holds"]).difference(numbers))]:
+                what = f"passage {unknown[0][0]} holds {', '.join(map(str, unknown[0][1]))}"
+                raise ToolkitError(f"{path}: {what}", f"the question has perspectives 1 to {len(perspectives)}")
+            pairs = [(row, number) for row in rows for number in numbers]
+            own = [Qrel(query_id, str(row["id"]), int(number in row["holds"]), str(number)) for row, number in pairs]
             written = tuple((expansion["name"], expansion["text"]) for expansion in entry["expansions"])
             if source["group"] == name:
                 topics.append(topic)

@@ -183,8 +183,7 @@ def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smal
             remarks.warning(own.path, 0, f"group {name} has no documents", "write corpus.jsonl, or search with --index")
         else:
             _say_lengths(name, set().union(*golds.values()), documents, remarks)
-        cores = len(golds)
-        needed = math.ceil((POWER * DEVIATION / smallest) ** 2)
+        cores, needed = len(golds), math.ceil((POWER * DEVIATION / smallest) ** 2)
         if cores < needed:
             seen = f"a difference below {smallest_difference(cores):.2f} is hardly seen"
             queries = f"{cores} core quer{'y' if cores == 1 else 'ies'}"

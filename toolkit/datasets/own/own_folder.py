@@ -157,8 +157,7 @@ class OwnFolder:
         return "", ""
 
     def _of_modes(self, what: str) -> list[QrelsFile]:
-        groups = {part_name(group): group for group in self.topics.topics}
-        known = len(self.remarks)
+        groups, known = {part_name(group): group for group in self.topics.topics}, len(self.remarks)
         files = [(file, self._divided(file, groups)[1]) for file in self._files[what]]
         if len(self.remarks) > known or self.declared.refused:  # of which mode some are is not known
             return [(file.path, mode) for file, mode in files if mode]

@@ -47,8 +47,7 @@ def from_runs(
         names = ", ".join(dict.fromkeys(one.name for one in sets))
         raise ToolkitError(f"the runs are of different topics: {names}", "name runs of the same topics, or --topics")
     asked = sets[0]
-    modes = _modes(asked)
-    pools = _pools([one.content for one in recorded], depth)
+    modes, pools = _modes(asked), _pools([one.content for one in recorded], depth)
     if not pools.keys() & {topic.query_id for topic in asked.topics}:
         raise ToolkitError(f"no run has a query of {asked.name}", "name the topics that they were made with: --topics")
     docs: dict[str, Doc] = {}

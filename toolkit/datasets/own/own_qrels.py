@@ -79,9 +79,7 @@ def _names(
     """Query id of a file -> ours, with its mode; ids that are of no query are problems, with their first lines."""
     names, unknown, strange = {}, {}, []
     for query_id in query_ids:
-        base, ending = modes.split(query_id)
-        if query_id in topics.groups:
-            base, ending = query_id, ""
+        base, ending = (query_id, "") if query_id in topics.groups else modes.split(query_id)
         if base not in topics.groups:
             strange.append(query_id)
             near = did_you_mean(base, topics.groups).strip()

@@ -78,8 +78,7 @@ def _first_stage(runs: Sequence[NamedRun]) -> list[str]:
 
 def _parameters(runs: Sequence[NamedRun]) -> list[str]:
     """As many of the last step's parameters as tell the runs apart, in the order of the record."""
-    facts = [last_step(_record(run)) for run in runs]
-    texts = [""] * len(runs)
+    facts, texts = [last_step(_record(run)) for run in runs], [""] * len(runs)
     for name in dict.fromkeys(name for each in facts for name in each if _is_said(name)):
         values = [each.get(name) for each in facts]
         shown = [f"{name.replace('_', ' ')} {value}" if value is not None else "" for value in values]

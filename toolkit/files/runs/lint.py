@@ -172,7 +172,22 @@ def lint_qrels(path: str | Path) -> list[Problem]:
 def examine_run(data: bytes) -> tuple[Lines, list[Problem]]:
     """The good lines of a run and all problems of the others and of the whole."""
     lines, problems = scan_run(data)
-    return lines, by_line(problems + text_problems(data) + run_warnings(lines))
+    problems += text_problems(data)
+    if not len(lines):
+        return lines, by_line(problems)
+    # warnings of lines that are right one by one: ranks, tags, order
+    numbers, ranks = lines.kept(lines.numbers), lines.kept(lines.ranks)
+    not_whole = numbers[ranks == NO_RANK]
+    if len(not_whole):
+        what = f"{len(not_whole):,} of {len(lines):,} ranks are not whole numbers"
+        problems.append(Problem("R101", int(not_whole[0]), what))
+    codes, tags = lines.texts(lines.others)
+    if len(tags) > 1:
+        second = int(numbers[np.flatnonzero(codes == 1)[0]])
+        problems.append(Problem("R103", second, f"{len(tags)} tags, the first is {tags[0]}"))
+    queries, _ = lines.texts(lines.queries)
+    problems += order_warnings(queries, lines.kept(lines.values), None if len(not_whole) else ranks, numbers)
+    return lines, by_line(problems)
 
 
 def examine_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
@@ -228,22 +243,6 @@ def run_from_lines(lines: Lines, source: str) -> Run:
     return Run(tuple(query_ids), queries, lines.documents(), lines.kept(lines.values), tag=tag, source=source)
 
 
-def run_warnings(lines: Lines) -> list[Problem]:
-    """Warnings of lines that are right one by one: ranks, tags, order."""
-    if not len(lines):
-        return []
-    warnings, numbers, ranks = [], lines.kept(lines.numbers), lines.kept(lines.ranks)
-    not_whole = numbers[ranks == NO_RANK]
-    if len(not_whole):
-        warnings.append(Problem("R101", int(not_whole[0]), f"{len(not_whole):,} of {len(lines):,} ranks are not whole numbers"))
-    codes, tags = lines.texts(lines.others)
-    if len(tags) > 1:
-        second = int(numbers[np.flatnonzero(codes == 1)[0]])
-        warnings.append(Problem("R103", second, f"{len(tags)} tags, the first is {tags[0]}"))
-    queries, _ = lines.texts(lines.queries)
-    return warnings + order_warnings(queries, lines.kept(lines.values), None if len(not_whole) else ranks, numbers)
-
-
 def order_warnings(queries: np.ndarray, scores: np.ndarray, ranks: np.ndarray | None, numbers: Sequence[int]) -> list[Problem]:
     """Where ranks, scores and the order of lines disagree; all are (n,), line by line.
 
@@ -259,8 +258,7 @@ def order_warnings(queries: np.ndarray, scores: np.ndarray, ranks: np.ndarray | 
     if ranks is not None:
         # lines whose score is above that of a better rank of the same query, or that share a rank but not its score
         by_rank = np.lexsort((-scores, ranks, queries))
-        same_query = np.diff(queries[by_rank]) == 0
-        gain = np.diff(scores[by_rank])
+        same_query, gain = np.diff(queries[by_rank]) == 0, np.diff(scores[by_rank])
         shared = (np.diff(ranks[by_rank]) == 0) & (gain != 0)
         checks.append(("R102", by_rank[1:][same_query & ((gain > 0) | shared)], "ranks contradict scores in {} of {} queries"))
     return [

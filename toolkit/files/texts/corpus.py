@@ -113,8 +113,7 @@ def _json_batches(file: BinaryIO, digest: Any) -> Iterator[Batch]:
     while block := file.read(BLOCK) + file.readline():
         if digest is not None:
             digest.update(block)
-        ids = ready_ids(block)
-        entries = partial(_json_entries, block, line)
+        ids, entries = ready_ids(block), partial(_json_entries, block, line)
         yield Batch(entries, block if block.endswith(b"\n") else block + b"\n", ids) if ids else Batch(entries)
         line += block.count(b"\n")
 
@@ -137,12 +136,10 @@ def ready_ids(block: bytes) -> list[str]:
     from pyarrow import json
 
     schema = pyarrow.schema([("id", pyarrow.string()), ("contents", pyarrow.string())])
+    reading = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    parsing = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
     try:
-        table = json.read_json(
-            pyarrow.BufferReader(block),
-            json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-            json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-        )
+        table = json.read_json(pyarrow.BufferReader(block), reading, parsing)
         table.validate(full=True)
     except pyarrow.ArrowInvalid:
         return []

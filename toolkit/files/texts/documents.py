@@ -207,8 +207,7 @@ class SeenIds:
             return []
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
         order = np.argsort(hashes, kind="stable")
-        ordered = hashes[order]
-        again = np.zeros(len(ids), bool)
+        ordered, again = hashes[order], np.zeros(len(ids), bool)
         again[order[1:]] = ordered[1:] == ordered[:-1]
         for level in self._levels:
             again |= level[np.minimum(np.searchsorted(level, hashes), len(level) - 1)] == hashes

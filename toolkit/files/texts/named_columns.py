@@ -50,8 +50,7 @@ def run_from_columns(columns: Mapping[str, Any], *, source: str = "") -> Run:
         scores = _numbers(columns["score"], "score", place)
     else:
         # 1/rank; PyTerrier counts from 0
-        queries = encode(query_ids)[0]
-        ranks = _numbers(columns["rank"], "rank", place)
+        queries, ranks = encode(query_ids)[0], _numbers(columns["rank"], "rank", place)
         if len(invalid := ranks[(ranks < 0) | (ranks != np.floor(ranks))]):
             raise ToolkitError(f"{place}rank {invalid[0]:g} is not a whole number", "ranks count from 1, or from 0")
         order = np.lexsort((ranks, queries))

@@ -65,8 +65,7 @@ def read_topics(path: str | Path) -> list[Topic]:
         else:
             seen[parsed.query_id] = line
             topics.append(parsed)
-    if not seen and not problems:
-        problems.append(Problem("F002", None, "no topics in it"))
+    problems += [] if seen or problems else [Problem("F002", None, "no topics in it")]
     refuse(source, by_line(problems))
     if unread:
         say(f"note: {source}: keys that topics do not have are not read: {', '.join(unread)}")

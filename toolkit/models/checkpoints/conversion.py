@@ -142,11 +142,9 @@ def read_pickled(path: Path) -> dict[str, torch.Tensor]:
         said = found[0] if found else " ".join(str(error).split())[:160] or type(error).__name__
         message = f"{path}: torch refuses it as weights ({said})"
         raise ToolkitError(message, "a pickle may hold nothing but tensors: other objects could run code") from error
-    plain = isinstance(loaded, dict) and all(
-        isinstance(value, torch.Tensor) and value.layout is torch.strided and not (value.is_meta or value.is_quantized)
-        for value in loaded.values()
-    )
-    if not plain or not loaded:
+    values = list(loaded.values()) if isinstance(loaded, dict) else []
+    plain = (isinstance(value, torch.Tensor) and value.layout is torch.strided for value in values)
+    if not values or not all(plain) or any(value.is_meta or value.is_quantized for value in values):
         raise ToolkitError(f"{path} holds no mapping of names to tensors", "is it a checkpoint of a training?")
     if (whole := sum(value.numel() * value.element_size() for value in loaded.values())) > TIED * size:
         raise ToolkitError(f"{path} has {size:,} bytes, and its tensors would have {whole:,}", "save it as safetensors")

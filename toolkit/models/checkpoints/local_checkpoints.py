@@ -258,8 +258,7 @@ def convert_system(spec: SystemSpec, target: str | Path) -> Path:
     `<name>-safetensors`. An adapter stays one, of the same base. Raises ToolkitError as `fetch_system`, and where `target`
     holds something.
     """
-    target = Path(target)
-    folders = fetch_system(spec)
+    target, folders = Path(target), fetch_system(spec)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ToolkitError(f"{target} is there already", "name a new folder")
     with new_folder(target) as part:

@@ -41,8 +41,7 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     from toolkit.models.encoders.sentence_transformers_adapter import SentenceTransformersEncoder
     from toolkit.models.encoders.towers import TowerEncoder
 
-    devices = computing.pick_devices(device)
-    trust = trust_remote_code
+    devices, trust = computing.pick_devices(device), trust_remote_code
     folders, base = [local_checkpoints.locate(spec, trust_remote_code=trust)], local_checkpoints.base_of(spec)
     how = How(devices, computing.pick_dtype(spec, precision, devices[0]), trust and not is_native(folders[0]))
     # a checkpoint that no entry knows may be trained for another similarity

@@ -86,8 +86,7 @@ class SentenceEncoder:
 
     def encode(self, inputs: Sequence[Input], side: str) -> list:
         """One result an input, in the inputs' order; equal inputs are encoded once."""
-        unique = list(dict.fromkeys(inputs))
-        marker = self.model.prompts.get(TASKS[side]) or ""
+        unique, marker = list(dict.fromkeys(inputs)), self.model.prompts.get(TASKS[side]) or ""
         sent = self._framing([each._replace(prefix=marker + each.prefix) for each in unique], self.limits[side])
         fate = dict(zip(unique, sent, strict=True))
         self.truncated[side] += sum(fate[each].truncated for each in inputs)

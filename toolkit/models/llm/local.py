@@ -147,9 +147,8 @@ class LocalModel:
         inputs.pop("token_type_ids", None)
         drawn = {"logits_processor": [GumbelSampling(sampling, texts)]} if sampling else {}
         with torch.inference_mode():
-            sequences = self.model.generate(
-                **inputs, **drawn, do_sample=False, max_new_tokens=max(limits), pad_token_id=tokenizer.pad_token_id
-            )
+            drawn |= {"do_sample": False, "max_new_tokens": max(limits), "pad_token_id": tokenizer.pad_token_id}
+            sequences = self.model.generate(**inputs, **drawn)
         start = inputs["input_ids"].shape[1]
         # the tokens that end an answer; padding is one of them, as it follows the end of the shorter ones
         ends = self.model.generation_config.eos_token_id
@@ -158,13 +157,9 @@ class LocalModel:
         for read, whole, limit in zip(sent, sequences[:, start:].tolist(), limits, strict=True):
             sequence = whole[:limit]
             end = next((place for place, token in enumerate(sequence) if token in stops), None)
-            yield Answer(
-                text=tokenizer.decode(sequence[:end], skip_special_tokens=True).strip(),
-                finish="stop" if end is not None else "length",
-                model=self.spec.checkpoint,
-                prompt_tokens=read,
-                completion_tokens=len(sequence) if end is None else end + 1,
-            )
+            text = tokenizer.decode(sequence[:end], skip_special_tokens=True).strip()
+            finish, written = ("length", len(sequence)) if end is None else ("stop", end + 1)
+            yield Answer(text, finish, model=self.spec.checkpoint, prompt_tokens=read, completion_tokens=written)
 
 
 def sampling_of(options: Mapping[str, Any]) -> dict[str, Any]:

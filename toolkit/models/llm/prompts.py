@@ -86,7 +86,7 @@ class Prompt:
         for number, (slots, answer) in enumerate([*self.shots, (values, "")]):
             for role, content, row in self._rows(slots, passages):
                 if number == 0 or role != "system":
-                    yield role, _fill(content, row)
+                    yield role, SLOT.sub(lambda match, row=row: match[1] or row[match[2]], content)
             if answer:
                 yield "assistant", answer
 
@@ -281,7 +281,3 @@ def _slot_problems(slots: set[str], needed: Sequence[str], allowed: Sequence[str
 
 def _slots(content: str) -> list[str]:
     return [slot for _, slot in SLOT.findall(content) if slot]
-
-
-def _fill(content: str, values: Mapping[str, str]) -> str:
-    return SLOT.sub(lambda match: match[1] or values[match[2]], content)

@@ -177,10 +177,8 @@ class Function:
         pyjnius keeps the instance of a call in the class's method, where the call of another thread on another instance
         would change it; and it cannot tell the two methods of that name apart, because a list fits both.
         """
-        members = {
-            "__javaclass__": "java/lang/invoke/MethodHandle",
-            "invokeWithArguments": jnius.JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;"),
-        }
+        method = jnius.JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;")
+        members = {"__javaclass__": "java/lang/invoke/MethodHandle", "invokeWithArguments": method}
         key = (__name__, next(_numbers))
         bases, kind = (jnius.JavaClass,), jnius.MetaJavaClass
         handle_class = kind.__new__(kind, "MethodHandle", bases, members, classparams=key)

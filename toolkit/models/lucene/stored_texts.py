@@ -34,11 +34,8 @@ class StoredTexts:
 
     def statistics(self) -> dict[str, int]:
         """Documents, postings (documents a term, over all terms) and tokens that the analyzer made of them."""
-        return {
-            "documents": self._reader.numDocs(),
-            "postings": self._reader.getSumDocFreq("contents"),
-            "tokens": self._reader.getSumTotalTermFreq("contents"),
-        }
+        postings, tokens = self._reader.getSumDocFreq("contents"), self._reader.getSumTotalTermFreq("contents")
+        return {"documents": self._reader.numDocs(), "postings": postings, "tokens": tokens}
 
 
 def stores_texts(index: Path) -> bool:

@@ -269,10 +269,8 @@ class Client:
     def _wrong_key(self, status: int) -> tuple[str, str]:
         if self.key_name:
             return f"the key is refused (status {status})", f"check {self.key_name}"
-        hint = (
-            "OPENAI_API_KEY is sent to OPENAI_BASE_URL only: name the variable of this server's key in its entry (server: key)"
-        )
-        return f"it needs a key (status {status}), and none is named", hint
+        hint = "name the variable of this server's key in its entry (server: key)"
+        return f"it needs a key (status {status}), and none is named", f"OPENAI_API_KEY is sent to OPENAI_BASE_URL only: {hint}"
 
     def _message(self, content: io.BytesIO, status: str, url: str) -> str:
         """What the server says is wrong, in one line and without the key; the status in words where it says nothing."""

@@ -63,8 +63,7 @@ class Canaries(NamedTuple):
 
 def canaries(path: str | Path | None = None, language: str = "en") -> Canaries:
     """Those of a file, ours where none is named. ToolkitError for a language that it has not, and for rows that lack a text."""
-    known = read_yaml(Path(path) if path else CANARIES)
-    where = str(path or CANARIES.name)
+    known, where = read_yaml(Path(path) if path else CANARIES), str(path or CANARIES.name)
     if not isinstance(known, dict) or not isinstance(known.get("relevance"), dict):
         hint = f"`relevance: {{en: [{{{', '.join(RELEVANCE)}}}]}}`, `instructions: [{{{', '.join(INSTRUCTIONS)}}}]`"
         raise ToolkitError(f"{where} holds no canaries", hint)
@@ -117,8 +116,7 @@ def scorer(spec: SystemSpec, folder: Path, **loading: Any) -> Callable[[Pairs], 
 
     folder  where a cache of answers lies, a new one at each call: what is asked twice is answered twice
     """
-    asked = spec.loader == "endpoint" or spec.kind in ANSWERING
-    calls = iter(range(1 << 30))
+    asked, calls = spec.loader == "endpoint" or spec.kind in ANSWERING, iter(range(1 << 30))
 
     def fresh() -> dict[str, Any]:
         how = {**loading, **(ASKING if spec.loader == "endpoint" else {})}

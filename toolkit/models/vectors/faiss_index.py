@@ -213,8 +213,7 @@ class FaissIndex:
         self, queries: np.ndarray, hits: int, threads: int, advance: Callable[[int], None]
     ) -> tuple[np.ndarray, np.ndarray]:
         """`search`, which calls `advance` with the number of queries that are done."""
-        queries = self._prepared(queries)
-        width = min(hits, len(self))
+        queries, width = self._prepared(queries), min(hits, len(self))
         scores, positions = np.empty((len(queries), width), np.float32), np.empty((len(queries), width), np.int64)
         with threads_of_faiss(threads):
             at_once = QUERIES if self._flat else TOGETHER
