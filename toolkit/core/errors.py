@@ -34,10 +34,7 @@ class ToolkitError(Exception):
 
     def __init__(self, message: str, hint: str = "", *, problems: Sequence[object] = (), status: int = 2):
         super().__init__(message)
-        self.message = message
-        self.hint = hint
-        self.problems = tuple(problems)
-        self.status = status
+        self.message, self.hint, self.problems, self.status = message, hint, tuple(problems), status
 
     def __str__(self) -> str:
         return "\n".join(self.lines()).removeprefix("error: ")

@@ -86,9 +86,8 @@ class Run:
     def _repr_html_(self) -> str:
         """For notebooks: the best documents of the first queries."""
         rankings = self.select(self.query_ids[:SHOWN_QUERIES]).rankings()
-        rows = [
-            (q, rank, doc.doc_id, f"{doc.score:g}") for q, docs in rankings for rank, doc in enumerate(docs[:SHOWN_DOCS], 1)
-        ]
+        best = ((q, rank, doc) for q, docs in rankings for rank, doc in enumerate(docs[:SHOWN_DOCS], 1))
+        rows = [(q, rank, doc.doc_id, f"{doc.score:g}") for q, rank, doc in best]
         return to_html(("query_id", "rank", "doc_id", "score"), rows, repr(self)[4:-1])
 
     @property
@@ -131,7 +130,15 @@ class Run:
 
     @cached_property
     def _trec_order(self) -> np.ndarray:
-        keys = _rank_keys(self.queries, self.scores)
+        # uint64 keys that sort lines by query, then by falling score: one sort of numbers instead of one of columns
+        # in place: with millions of lines, fresh memory costs more than the arithmetic
+        scores = self.scores.astype(np.float32)
+        scores += 0  # -0.0 becomes 0.0
+        bits = scores.view(np.uint32)
+        np.bitwise_xor(bits, np.uint32(2**31 - 1), out=bits, where=bits < np.uint32(2**31))
+        keys = self.queries.astype(np.uint64)
+        keys <<= np.uint64(32)
+        keys |= bits
         order = np.arange(len(keys))
         if not np.all(keys[1:] >= keys[:-1]):  # most files are sorted as they are
             order = np.argsort(keys)
@@ -146,8 +153,7 @@ class Run:
 
     @cached_property
     def _file_order(self) -> np.ndarray:
-        same = self.queries[1:] == self.queries[:-1]
-        falls = self.scores[1:] <= self.scores[:-1]
+        same, falls = self.queries[1:] == self.queries[:-1], self.scores[1:] <= self.scores[:-1]
         if np.all(falls | ~same) and np.all(self.queries[1:] >= self.queries[:-1]):  # the usual file
             return np.arange(len(self))
         return np.lexsort((np.arange(len(self)), -self.scores, self.queries))
@@ -159,8 +165,7 @@ class Run:
 
     def rankings(self, ties: str = "trec") -> Iterator[tuple[str, list[ScoredDoc]]]:
         """Each query with its documents, best first; queries in the order of `query_ids`."""
-        order = self.order(ties)
-        start = 0
+        order, start = self.order(ties), 0
         for query_id, length in zip(self.query_ids, self.lengths.tolist(), strict=True):
             lines = order[start : start + length]
             start += length
@@ -210,13 +215,10 @@ class Run:
         kept[more] = True
         lines = np.flatnonzero(kept)
         ranks["file"] = ranks["trec"] if np.array_equal(self.order(), self.order("file")) else self.ranks("file")
-        return Excerpt(
-            *(self.query_ids, self.queries[lines], Ids(self.documents.texts(lines)), self.scores[lines], self.tag, self.source),
-            lengths=self.lengths,
-            ranked_scores=stored(self.scores_by_rank()),
-            line_ranks={ties: each[lines] for ties, each in ranks.items()},
-            depth=depth,
-        )
+        ranks = {ties: each[lines] for ties, each in ranks.items()}
+        parts = self.query_ids, self.queries[lines], Ids(self.documents.texts(lines)), self.scores[lines], self.tag, self.source
+        scores = stored(self.scores_by_rank())
+        return Excerpt(*parts, lengths=self.lengths, ranked_scores=scores, line_ranks=ranks, depth=depth)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -265,22 +267,6 @@ class Excerpt(Run):
         return replace(super().take(lines, scores), line_ranks={ties: each[lines] for ties, each in self.line_ranks.items()})
 
 
-def _rank_keys(queries: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """(n,) uint64 that sort lines by query, then by falling score: one sort of numbers instead of one of columns.
-
-    trec_eval reads scores into C floats: 0.1 + 1e-9 ties with 0.1, and so do -0.0 and 0.0.
-    """
-    # in place: with millions of lines, fresh memory costs more than the arithmetic
-    scores = scores.astype(np.float32)
-    scores += 0  # -0.0 becomes 0.0
-    bits = scores.view(np.uint32)
-    np.bitwise_xor(bits, np.uint32(2**31 - 1), out=bits, where=bits < np.uint32(2**31))
-    keys = queries.astype(np.uint64)
-    keys <<= np.uint64(32)
-    keys |= bits
-    return keys
-
-
 def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
     """Runs with disjoint query ids as one run (what `cat` does to their files)."""
     runs = list(runs)
@@ -290,14 +276,10 @@ def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
     assert len(query_ids) == len(set(query_ids))
     # Python's own integers: numpy's would widen the codes to 64 bits
     starts = [0, *itertools.accumulate(len(run.query_ids) for run in runs[:-1])]
-    joined = Run(
-        query_ids,
-        np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=True)]),
-        Ids.join([run.documents for run in runs]),
-        np.concatenate([run.scores for run in runs]),
-        tag=tag or runs[0].tag,
-        source=source or ", ".join(run.source for run in runs),
-    )
+    queries = np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=True)])
+    documents, scores = Ids.join([run.documents for run in runs]), np.concatenate([run.scores for run in runs])
+    tag, source = tag or runs[0].tag, source or ", ".join(run.source for run in runs)
+    joined = Run(query_ids, queries, documents, scores, tag, source)
     if not isinstance(runs[0], Excerpt):
         return joined
     return Excerpt(

@@ -90,9 +90,8 @@ class BenchmarkSpec:
         meant = [name for chosen in self.selections.values() for name in chosen]
         meant += [group["corpus"] for group in self.groups if "corpus" in group]
         if unknown := [name for name in meant if name not in names]:
-            raise ToolkitError(
-                f"benchmark {self.name} has no group {unknown[0]!r}", f"its groups: {', '.join(map(str, names))}"
-            )
+            hint = f"its groups: {', '.join(map(str, names))}"
+            raise ToolkitError(f"benchmark {self.name} has no group {unknown[0]!r}", hint)
 
     def group(self, name: str) -> GroupSpec:
         """The entry of a group. ToolkitError where there is none of this name."""

@@ -58,10 +58,8 @@ def topic_input(templates: Mapping[str, str], topic: Topic) -> Input:
     if is_apart(templates, topic):
         sent = topic_input(templates, without_instruction(topic))
         return sent._replace(instruction=SLOT.sub(lambda match: _topic_values(topic)[match[1]], templates["instruction"]))
-    template = _named(templates, topic)
-    values = _topic_values(topic)
-    apart = "{instruction}" in template or "{released}" in template
-    query = (topic.query or topic.text) if apart else topic.text
+    template, values = _named(templates, topic), _topic_values(topic)
+    query = (topic.query or topic.text) if "{instruction}" in template or "{released}" in template else topic.text
     question = query if query.endswith((".", "?", "!")) else f"{query}?"
     return _fill(template, {**values, "query": query, "question": question}, ("query", "question", "after_sep"))
 
@@ -157,7 +155,11 @@ def _without_clauses(line: str, slots: Container[str]) -> str:
         made += _between(before, text, previous, slot) if going else text
         made += f"{{{slot}}}"
         going, previous = False, slot
-    return made + (_at_end(before, rest) if going else rest)
+    if going:  # and no slot follows
+        opening = re.search(r"<([^<>/\s|]+)>$", before)
+        closed = rest.removeprefix(f"</{opening[1]}>") if opening else rest
+        rest = _CLOSERS.match(before)[0] + _LAST_TAGS.search(closed)[0]
+    return made + rest
 
 
 def _between(before: str, after: str, previous: str, slot: str) -> str:
@@ -174,18 +176,10 @@ def _between(before: str, after: str, previous: str, slot: str) -> str:
     return (label[0] if named else "") + opener
 
 
-def _at_end(before: str, rest: str) -> str:
-    """The same where no slot follows."""
-    opening = re.search(r"<([^<>/\s|]+)>$", before)
-    closed = rest.removeprefix(f"</{opening[1]}>") if opening else rest
-    return _CLOSERS.match(before)[0] + _LAST_TAGS.search(closed)[0]
-
-
 def doc_input(templates: Mapping[str, str], doc: Doc) -> Input:
     """A document in the template `passage`. Slots: `{contents}` (title, one blank, text), `{title}`, `{text}`."""
     template = templates.get("passage", DEFAULTS["passage"])
-    values = {"title": doc.title, "text": doc.text, "contents": doc.contents}
-    return _fill(template, values, DOC_SLOTS)
+    return _fill(template, {"title": doc.title, "text": doc.text, "contents": doc.contents}, DOC_SLOTS)
 
 
 def check_template(name: str, template: str) -> None:
@@ -206,8 +200,7 @@ def _fill(template: str, values: Mapping[str, str], text_slots: tuple[str, ...])
     """The filled template, split before the first of `text_slots`; blanks at both ends go where a slot is empty."""
     empty = [slot for slot in SLOT.findall(template) if not values[slot]]
     template = without_slots(template, [slot for slot in empty if slot in OPTIONAL])
-    starts = [match.start() for match in SLOT.finditer(template) if match[1] in text_slots]
-    split = min(starts, default=0)
+    split = min((match.start() for match in SLOT.finditer(template) if match[1] in text_slots), default=0)
     prefix = SLOT.sub(lambda match: values[match[1]], template[:split])
     text = SLOT.sub(lambda match: values[match[1]], template[split:])
     if empty:

@@ -47,8 +47,7 @@ def description(name: str) -> Iterator[tuple[str, int]]:
         yield f"  {part_name(spec.name, part)}: {', '.join(part_name(spec.name, group) for group in groups)}", 2
     for group in (group for group in spec.groups if group["name"] in selection.groups):
         own = {key: value for key, value in group.items() if key not in ("name", "counts") and value}
-        facts = own | group.get("counts", {})
-        text = "; ".join(f"{key} {_shown(value)}" for key, value in facts.items())
+        text = "; ".join(f"{key} {_shown(value)}" for key, value in (own | group.get("counts", {})).items())
         state = "on this machine" if group["name"] in here else "not fetched"
         yield f"  {part_name(spec.name, group['name'])} ({state}){': ' if text else ''}{text}", 2
     if rows := evidence(spec.name).get("detectable", ()) if name == spec.name else ():

@@ -22,17 +22,22 @@ def export(selection: Selection, folder: Path, *, published_ids: bool = False) -
     Groups that share a corpus share its file. What the benchmark has not on this machine is not written, and said.
     published_ids  query ids as published, which the modes share, instead of ours
     """
-    benchmark = load(selection.benchmark)
-    paths = []
+    benchmark, paths = load(selection.benchmark), []
     for group in selection.groups:
         for mode in selection.modes or ("",):
             paths += write_topics_and_qrels(benchmark, group, mode, folder, folder, published_ids=published_ids)
-            paths += _write_candidates(benchmark, group, mode, folder, published_ids)
+            if (run := benchmark.scoreddocs(group, mode)) is not None:
+                run = run.with_query_ids(_published(benchmark.topics(group, mode), run)) if published_ids else run
+                paths.append(folder / f"candidates.{_stem(benchmark, group, mode)}.trec")
+                write_run(run, paths[-1], ties="file")
     for group in dict.fromkeys(benchmark.spec.corpus(group) for group in selection.groups):
-        if benchmark.has_docs(group):
-            paths.append(_write_corpus(benchmark, group, folder))
-        else:
+        if not benchmark.has_docs(group):
             say(f"note: the documents of {part_name(benchmark.spec.name, group)} are not on this machine: no corpus is written")
+            continue
+        paths.append(folder / f"corpus.{_stem(benchmark, group)}.jsonl")
+        with open_output(paths[-1]) as out:
+            for doc in benchmark.docs(group):  # as Anserini's JsonCollection wants them
+                out.write(json.dumps({"id": doc.doc_id, "contents": doc.contents}, ensure_ascii=False).encode() + b"\n")
     return paths
 
 
@@ -69,23 +74,3 @@ def _published(topics: list[Topic], values: Qrels | Run) -> list[str]:
     if not all(published) or len(set(published)) < len(published):
         raise ToolkitError("the published ids are not all there and different", "export with our ids")
     return published
-
-
-def _write_candidates(benchmark: Benchmark, group: str, mode: str, folder: Path, published_ids: bool) -> list[Path]:
-    run = benchmark.scoreddocs(group, mode)
-    if run is None:
-        return []
-    if published_ids:
-        run = run.with_query_ids(_published(benchmark.topics(group, mode), run))
-    path = folder / f"candidates.{_stem(benchmark, group, mode)}.trec"
-    write_run(run, path, ties="file")
-    return [path]
-
-
-def _write_corpus(benchmark: Benchmark, group: str, folder: Path) -> Path:
-    """`corpus.<benchmark>-<group>.jsonl` with `id` and `contents`, as Anserini's JsonCollection wants it."""
-    path = folder / f"corpus.{_stem(benchmark, group)}.jsonl"
-    with open_output(path) as out:
-        for doc in benchmark.docs(group):
-            out.write(json.dumps({"id": doc.doc_id, "contents": doc.contents}, ensure_ascii=False).encode() + b"\n")
-    return path

@@ -95,8 +95,7 @@ class IrDataset:
 
     def docs(self, group: str = ALL) -> Iterator[Doc]:
         """The corpus; a document's default text already holds its title."""
-        rows = self._all("docs", self._dataset.docs_iter)
-        return (Doc(row.doc_id, "", row.default_text()) for row in rows)
+        return (Doc(row.doc_id, "", row.default_text()) for row in self._all("docs", self._dataset.docs_iter))
 
     def scoreddocs(self, group: str = ALL, mode: str = "") -> Run | None:
         """Candidates to rerank, where the collection has some."""
@@ -112,6 +111,5 @@ class IrDataset:
         except (OSError, RuntimeError) as error:  # its downloads fail with either
             # where several addresses fail, each with its error: the last one's
             last = error.args[1][-1][1] if len(error.args) == 2 and isinstance(error.args[1], list) else error
-            raise ToolkitError(
-                f"cannot fetch the {what} of {self._name} ({reason(last)})", "check the network, or name a file", status=1
-            ) from error
+            hint = "check the network, or name a file"
+            raise ToolkitError(f"cannot fetch the {what} of {self._name} ({reason(last)})", hint, status=1) from error

@@ -183,8 +183,7 @@ class _ScoredDocs(_Entity, BaseScoredDocs):
 
     def _runs(self) -> list:
         present = [(benchmark, group, mode) for benchmark, group, mode in self._pairs() if benchmark.is_present(group)]
-        runs = (benchmark.scoreddocs(group, mode) for benchmark, group, mode in present)
-        return [run for run in runs if run is not None]
+        return [run for run in (benchmark.scoreddocs(group, mode) for benchmark, group, mode in present) if run is not None]
 
     def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
         rankings = itertools.chain.from_iterable(run.rankings("file") for run in self._runs())

@@ -95,9 +95,23 @@ def find(name: str | Path | Benchmark, *, at_hand: bool = True) -> Selection | N
     for spec in registry.benchmarks().values():
         if wanted in _names(spec):
             groups, modes, canonical = _names(spec)[wanted]
-            taken = _at_hand(spec, groups) if at_hand else groups
+            taken = tuple(group for group in present_groups(load(spec.name)) if group in groups) if at_hand else groups
+            taken = taken or groups  # none is here: reading them fetches all
+            if len(taken) < len(groups):
+                _say_once(f"{spec.name}: {', '.join(taken)} of {', '.join(groups)} are on this machine")
             return Selection(spec.name, taken, modes, canonical, tuple(group for group in groups if group not in taken))
-    return _find_in_folder(name)
+    known = folder_and_part(name)
+    if known is None:
+        return None
+    path, part = os.path.abspath(known[0]), part_name(known[1])
+    spec = load(path).spec
+    names = _names(spec)
+    if (wanted := part_name(spec.name, part)) not in names:
+        parts = [name.removeprefix(f"{spec.name}-") for name in names if name != spec.name]
+        hint = f"{did_you_mean(part, parts)}known: {', '.join(parts) or 'none'}"
+        raise ToolkitError(f"the benchmark in {known[0]} has no part {part!r}", hint)
+    groups, modes, canonical = names[wanted]
+    return Selection(path, groups, modes, canonical)
 
 
 def selected(name: str, *, at_hand: bool = True) -> Selection:
@@ -113,25 +127,7 @@ def selected(name: str, *, at_hand: bool = True) -> Selection:
 def selected_whole(name: str) -> Selection:
     """The same on this machine or not, and of a benchmark's own name all of its groups."""
     selection = selected(name, at_hand=False)
-    if name != selection.benchmark:
-        return selection
-    return replace(selection, groups=load(name).groups)
-
-
-def _find_in_folder(name: str) -> Selection | None:
-    """What of the benchmark in a folder a name means (`mine`, `mine/pos`, `mine-length`); None without such a folder."""
-    known = folder_and_part(name)
-    if known is None:
-        return None
-    path, part = os.path.abspath(known[0]), part_name(known[1])
-    spec = load(path).spec
-    names = _names(spec)
-    if (wanted := part_name(spec.name, part)) not in names:
-        parts = [name.removeprefix(f"{spec.name}-") for name in names if name != spec.name]
-        hint = f"{did_you_mean(part, parts)}known: {', '.join(parts) or 'none'}"
-        raise ToolkitError(f"the benchmark in {known[0]} has no part {part!r}", hint)
-    groups, modes, canonical = names[wanted]
-    return Selection(path, groups, modes, canonical)
+    return selection if name != selection.benchmark else replace(selection, groups=load(name).groups)
 
 
 def part_names() -> list[str]:
@@ -149,15 +145,6 @@ def _names(spec: BenchmarkSpec) -> dict[str, tuple[tuple[str, ...], tuple[str, .
     return names
 
 
-def _at_hand(spec: BenchmarkSpec, groups: tuple[str, ...]) -> tuple[str, ...]:
-    present = tuple(group for group in present_groups(load(spec.name)) if group in groups)
-    if not present:
-        return groups  # none was taken: reading them fetches all
-    if len(present) < len(groups):
-        _say_once(f"{spec.name}: {', '.join(present)} of {', '.join(groups)} are on this machine")
-    return present
-
-
 @functools.cache
 def _say_once(message: str) -> None:
     say(message)
@@ -168,9 +155,7 @@ def resolve_topics(names: str | Sequence[str]) -> TopicSet:
 
     Raises ToolkitError, with the nearest known name, for what is neither, and where two of several have a query id.
     """
-    if isinstance(names, str):
-        return _resolve(names)
-    return join_topics([_resolve(name) for name in names])
+    return _resolve(names) if isinstance(names, str) else join_topics([_resolve(name) for name in names])
 
 
 def join_topics(sets: Sequence[TopicSet]) -> TopicSet:
@@ -199,24 +184,20 @@ def _resolve(name: str) -> TopicSet:
     selection = find(name)
     if selection is not None:
         benchmark = load(selection.benchmark)
-        parts = [
-            TopicPart(group, [topic for mode in selection.modes or ("",) for topic in benchmark.topics(group, mode)])
-            for group in selection.groups
-        ]
-        return TopicSet(selection.name, parts, benchmark)
+        modes = selection.modes or ("",)
+        topics = ([topic for mode in modes for topic in benchmark.topics(group, mode)] for group in selection.groups)
+        return TopicSet(selection.name, list(map(TopicPart, selection.groups, topics)), benchmark)
     if Path(name).is_dir():
         raise ToolkitError(f"{name} is a folder without benchmark.yaml", f"`tandem benchmarks new {name}` makes it a benchmark")
     if name == "-" or Path(name).exists():
-        return TopicSet(_stem(name), [TopicPart("all", _with_modes(read_topics(name)))], None)
+        modes = registry.known_modes()  # which ids carry, where the file names none
+        topics = [topic if topic.mode else replace(topic, mode=modes.split(topic.query_id)[1]) for topic in read_topics(name)]
+        # `runs/topics.x.trec.gz` -> `topics.x`; standard input has no name of its own
+        stem = "stdin" if name == "-" else Path(Path(name).name.removesuffix(".gz").removesuffix(".zst")).stem
+        return TopicSet(stem, [TopicPart("all", topics)], None)
     collection = open_collection(name)
     parts = [TopicPart(group, collection.topics(group)) for group in collection.groups]
     return TopicSet(name.replace("/", "-"), parts, collection)
-
-
-def _with_modes(topics: list[Topic]) -> list[Topic]:
-    """Topics of a file with the mode that their ids carry, where the file names none."""
-    modes = registry.known_modes()
-    return [topic if topic.mode else replace(topic, mode=modes.split(topic.query_id)[1]) for topic in topics]
 
 
 def open_collection(name: str) -> Collection:
@@ -225,19 +206,10 @@ def open_collection(name: str) -> Collection:
         return load(name)
     dataset = open_ir_dataset(registry.pyserini_topics().get(name, name))
     if dataset is None:
-        raise ToolkitError(
-            f"no topics {name!r}: neither a benchmark, nor an id of ir_datasets, nor a file",
-            f"{did_you_mean(name, [*part_names(), *registry.pyserini_topics()])}`tandem benchmarks list` names ours",
-            problems=list(map(str, registry.unread("benchmarks"))),
-        )
+        message = f"no topics {name!r}: neither a benchmark, nor an id of ir_datasets, nor a file"
+        hint = f"{did_you_mean(name, [*part_names(), *registry.pyserini_topics()])}`tandem benchmarks list` names ours"
+        raise ToolkitError(message, hint, problems=list(map(str, registry.unread("benchmarks"))))
     return dataset
-
-
-def _stem(path: str) -> str:
-    """`runs/topics.x.trec.gz` -> `topics.x`; standard input has no name of its own."""
-    if path == "-":
-        return "stdin"
-    return Path(Path(path).name.removesuffix(".gz").removesuffix(".zst")).stem
 
 
 def chained_docs(selection: Selection) -> Iterator[Doc]:

@@ -43,34 +43,24 @@ class PublishedIds:
         Raises ToolkitError where an id is unknown, belongs to several groups, or to several modes and none was given.
         """
         query_ids = list(query_ids)
-        unknown = [query_id for query_id in query_ids if query_id not in self.ours]
-        if unknown:
+        if unknown := [query_id for query_id in query_ids if query_id not in self.ours]:
             raise ToolkitError(f"{source} has ids that were not published: {three(unknown)}", "are they Tandem's ids already?")
-        several = [query_id for query_id in query_ids if query_id in self.ambiguous]
-        if several:
-            raise ToolkitError(
-                f"{source} has ids that several groups share: {three(several)}", "name one group: --benchmark BENCHMARK-GROUP"
-            )
+        if several := [query_id for query_id in query_ids if query_id in self.ambiguous]:
+            hint = "name one group: --benchmark BENCHMARK-GROUP"
+            raise ToolkitError(f"{source} has ids that several groups share: {three(several)}", hint)
         fitting = [[ours for of_mode, ours in self.ours[query_id].items() if mode in ("", of_mode)] for query_id in query_ids]
-        unclear = [query_id for query_id, ours in zip(query_ids, fitting, strict=True) if len(ours) != 1]
-        if unclear:
-            raise ToolkitError(
-                f"{source} has published ids whose mode is unclear: {three(unclear)}",
-                "name the mode of each file: evaluate --run ori=F, runs convert --mode ori",
-            )
+        if unclear := [query_id for query_id, ours in zip(query_ids, fitting, strict=True) if len(ours) != 1]:
+            message = f"{source} has published ids whose mode is unclear: {three(unclear)}"
+            raise ToolkitError(message, "name the mode of each file: evaluate --run ori=F, runs convert --mode ori")
         return [ours for (ours,) in fitting]
 
     def publish(self, query_ids: Iterable[str], source: str) -> list[str]:
         """The published ids of ours. Raises ToolkitError where one is unknown, and where two queries share one."""
         query_ids = list(query_ids)
-        unknown = [query_id for query_id in query_ids if query_id not in self.originals]
-        if unknown:
+        if unknown := [query_id for query_id in query_ids if query_id not in self.originals]:
             raise ToolkitError(f"{source} has ids that are not of the benchmark: {three(unknown)}", "name its benchmark")
         published = [self.originals[query_id] for query_id in query_ids]
-        shared = [query_id for query_id, times in Counter(published).items() if times > 1]
-        if shared:
-            raise ToolkitError(
-                f"{source} has queries that share their published ids: {three(shared)}",
-                "write one mode (--mode ins) of one group (--benchmark BENCHMARK-GROUP) to a file",
-            )
+        if shared := [query_id for query_id, times in Counter(published).items() if times > 1]:
+            hint = "write one mode (--mode ins) of one group (--benchmark BENCHMARK-GROUP) to a file"
+            raise ToolkitError(f"{source} has queries that share their published ids: {three(shared)}", hint)
         return published

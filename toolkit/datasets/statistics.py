@@ -78,8 +78,7 @@ def printed_statistics(benchmark: Benchmark, groups: Sequence[str], present: Seq
     for cell in statistics(benchmark.spec.name):
         if set(cell.groups) <= set(groups):
             mode = cell.mode if cell.mode in benchmark.spec.modes else first
-            can_be_read = set(cell.groups) <= set(present)
-            value = STATISTICS[cell.statistic](benchmark, cell.groups, mode) if can_be_read else None
+            value = STATISTICS[cell.statistic](benchmark, cell.groups, mode) if set(cell.groups) <= set(present) else None
             yield Row(cell.place, cell.statistic, value, cell)
 
 
@@ -95,8 +94,7 @@ def own_statistics(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Row]
 def statistics_table(selection: Selection) -> Table:
     """Computed sizes beside those that the benchmark's paper prints; without a paper, sizes of each group on this machine."""
     benchmark = load(selection.benchmark)
-    present = [group for group in selection.groups if benchmark.is_present(group)]
-    cells = []
+    present, cells = [group for group in selection.groups if benchmark.is_present(group)], []
     for row in list(printed_statistics(benchmark, selection.groups, present)) or own_statistics(benchmark, present):
         printed, remark = ("", "") if row.printed is None else (row.printed.value, _remark(row))
         cells.append((row.place, row.statistic, _cell(printed), _cell(shown(row.value)), remark))
@@ -114,12 +112,9 @@ def _cell(text: object) -> Cell:
 
 def _remark(row: Row) -> str:
     """What is to be known of a computed statistic beside the printed one."""
-    marks = {
-        "not on this machine": row.value is None,
-        "DIFFERENT": bool(row.problem),
-        f"approximate: {row.printed.approximate}": bool(row.printed.approximate),
-        f"inconsistent: {row.printed.inconsistent}": bool(row.printed.inconsistent),
-    }
+    marks = {"not on this machine": row.value is None, "DIFFERENT": bool(row.problem)}
+    said = {kind: getattr(row.printed, kind) for kind in ("approximate", "inconsistent")}
+    marks |= {f"{kind}: {text}": bool(text) for kind, text in said.items()}
     return "; ".join(mark for mark, holds in marks.items() if holds)
 
 
@@ -150,19 +145,16 @@ def _relevant_per_query(benchmark: Benchmark, groups: Sequence[str], mode: str) 
 
 def _words(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
     """Words of a query as it is sent, divided by white space, on average over those that differ in their text."""
-    texts = {topic.text: None for topic in _topics(benchmark, groups, mode)}
-    return fmean(len(text.split()) for text in texts)
+    return fmean(len(text.split()) for text in {topic.text: None for topic in _topics(benchmark, groups, mode)})
 
 
 def _instruction_tokens(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
     """WordPiece tokens of an instruction, without the two that stand around a text, on average; None where the mode has none,
-    and where the embedded model, whose tokenizer it is, is not installed.
-    """
+    and where the embedded model, whose tokenizer it is, is not installed."""
     texts = [topic.instruction for topic in _topics(benchmark, groups, mode) if topic.instruction]
     tokenizer = _tokenizer() if texts else None
-    if tokenizer is None:
-        return None
-    return fmean(len(encoded.ids) for encoded in tokenizer.encode_batch_fast(texts, add_special_tokens=False))
+    encoded = tokenizer.encode_batch_fast(texts, add_special_tokens=False) if tokenizer else ()
+    return _mean(len(each.ids) for each in encoded)
 
 
 @functools.cache

@@ -31,7 +31,7 @@ PIPES, REPLAY, UNITS, RAY = "tandem-pipes-", "tandem-regress-", "tandem-units-",
 TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole>{PIPES}|{REPLAY}|{UNITS}|{RAY})[a-z0-9_]{{8}}")
 
 SAFE, RATIO = 1 << 30, 200  # a compressed file unpacks to so many bytes, or to so many times its size, where that is more
-BUFFER = 1 << 16  # bytes
+
 AS_FILES = "become one in names of files (there / is -, and case and composed letters may not count)"
 PACKAGE = Path(__file__).resolve().parents[2]
 FOLDERS = ("topics", "qrels", "indexes", "runs")
@@ -63,15 +63,13 @@ def open_input(path: str | Path) -> BinaryIO:
     if path.is_dir():
         raise ToolkitError(f"{path} is a folder, not a file", "name a file in it")
     if path.suffix == ".gz":
-        return _bounded(gzip.open(path, "rb"), path)
-    if path.suffix == ".zst":
+        packed = gzip.open(path, "rb")  # noqa: SIM115  closed with what is read of it
+    elif path.suffix == ".zst":
         # zstandard's own reader takes a file that breaks off for a complete one
-        return _bounded(io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd")), path)
-    return path.open("rb")
-
-
-def _bounded(file: BinaryIO, path: Path) -> BinaryIO:
-    return io.BufferedReader(_Unpacked(file, path), BUFFER)
+        packed = io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
+    else:
+        return path.open("rb")
+    return io.BufferedReader(_Unpacked(packed, path), 1 << 16)
 
 
 class _Unpacked(io.RawIOBase):
@@ -222,8 +220,7 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     path = Path(path)
-    target = nullcontext(path) if is_stream(path) else atomic_path(path)
-    with target as place, place.open("wb") as raw:
+    with nullcontext(path) if is_stream(path) else atomic_path(path) as place, place.open("wb") as raw:
         if path.suffix == ".gz":
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed:
                 yield packed

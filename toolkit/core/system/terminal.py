@@ -31,12 +31,6 @@ def without_secrets(text: str) -> str:
 def without_keys(text: str) -> str:
     """The same text without `user:password@` of addresses, and without the keys and passwords of the environment."""
     text = re.sub(r"//\S*@", "//***@", text)
-    for secret in _secrets():
-        text = text.replace(secret, "***")
-    return text
-
-
-def _secrets() -> set[str]:
     found = {value.strip() for name, value in os.environ.items() if KEYS.fullmatch(name)}
     for address in (value for name, value in os.environ.items() if ADDRESSES.fullmatch(name)):
         try:
@@ -44,7 +38,9 @@ def _secrets() -> set[str]:
         except ValueError:
             continue
         found |= {password, unquote(password)}
-    return {secret for secret in found if len(secret) >= SHORTEST}
+    for secret in {secret for secret in found if len(secret) >= SHORTEST}:
+        text = text.replace(secret, "***")
+    return text
 
 
 class SafeStream:
@@ -118,8 +114,7 @@ def wrapped(text: str, width: int | None, first: str = "", rest: str | None = No
     if width is None or length(first + text) <= width:
         return [first + text]
     if exact:
-        room = max(width - len(rest), 1)
-        start = width - len(first)
+        room, start = max(width - len(rest), 1), width - len(first)
         return [first + text[:start], *(rest + text[at : at + room] for at in range(start, len(text), room))]
     how = {"break_long_words": False, "break_on_hyphens": False}
     return wrap(text, max(width, len(rest) + 1), initial_indent=first, subsequent_indent=rest, **how) or [first]

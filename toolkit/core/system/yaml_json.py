@@ -202,10 +202,8 @@ def _loader() -> type[yaml.SafeLoader]:
 
 
 def _check_depth(text: str) -> None:
-    """Refuse what is nested too deep, before libyaml calls itself for each level.
-
-    Brackets that are open and the columns in which blocks begin tell at once of nearly every text that it is not.
-    """
+    """Refuse what is nested too deep, before libyaml calls itself for each level. Brackets that are open and the columns in
+    which blocks begin tell at once of nearly every text that it is not."""
     depth = deepest = 0
     for match in _FLOW.finditer(text):
         depth += 1 if match[0] in "[{" else -1

@@ -172,8 +172,7 @@ def prepared(tables: Sequence[Table], style: TableStyle) -> list[Table]:
             near = difflib.get_close_matches(style.sort, titles, n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise ToolkitError(f"no column {style.sort!r} to sort by", f"{hint}columns: {', '.join(titles)}")
-        pairs = zip(tables, places, strict=True)
-        tables = [table if place is None else _sorted(table, place) for table, place in pairs]
+        tables = [table if place is None else _sorted(table, place) for table, place in zip(tables, places, strict=True)]
     return [replace(table, notes=[*table.notes, *_in_percent(table)]) if style.percent else table for table in tables]
 
 
@@ -191,21 +190,17 @@ def _in_percent(table: Table) -> list[str]:
 def _sorted(table: Table, place: int) -> Table:
     blocks: list[list[int]] = []
     for row in range(len(table.rows)):
-        if row in table.below and blocks:
-            blocks[-1].append(row)
-        else:
-            blocks.append([row])
-    sign = 1 if table.columns[place].lower else -1
-    blocks.sort(key=lambda block: _sort_key(table.rows[block[0]][place], sign))
-    order = [row for block in blocks for row in block]
-    return _picked(table, order)
+        if row not in table.below or not blocks:
+            blocks.append([])
+        blocks[-1].append(row)
+    blocks.sort(key=lambda block: _sort_key(table.rows[block[0]][place], 1 if table.columns[place].lower else -1))
+    return _picked(table, [row for block in blocks for row in block])
 
 
 def _picked(table: Table, order: Sequence[int]) -> Table:
     """The table with these of its rows, in this order."""
-    below, details = (
-        frozenset(number for number, row in enumerate(order) if row in some) for some in (table.below, table.details)
-    )
+    kinds = (table.below, table.details)
+    below, details = (frozenset(number for number, row in enumerate(order) if row in kind) for kind in kinds)
     return replace(table, rows=[table.rows[row] for row in order], below=below, details=details)
 
 
@@ -251,14 +246,11 @@ def shown(cell: Cell, style: TableStyle = PLAIN) -> str:
 
 def cells_of(table: Table, style: TableStyle) -> tuple[list[list[str]], list[bool]]:
     """Every cell as text, and which columns hold numbers, which stand right; a mark takes no place among the digits."""
-    rows = [[shown(cell, style) for cell in row] for row in table.rows]
-    right = []
+    rows, right = [[shown(cell, style) for cell in row] for row in table.rows], []
     for place, column in enumerate(table.columns):
         cells = [row[place] for row in table.rows]
-        is_number = not column.label and any(isinstance(cell, int | float | Number) for cell in cells)
-        right.append(is_number)
-        marks = max((len(cell.mark) for cell in cells if isinstance(cell, Number)), default=0)
-        if marks:
+        right.append(not column.label and any(isinstance(cell, int | float | Number) for cell in cells))
+        if marks := max((len(cell.mark) for cell in cells if isinstance(cell, Number)), default=0):
             for row, cell in zip(rows, cells, strict=True):
                 row[place] += " " * (marks - (len(cell.mark) if isinstance(cell, Number) else 0))
     return rows, right
@@ -280,8 +272,7 @@ def _lines(table: Table, style: TableStyle) -> tuple[list[str], list[str]]:
     places, left = list(range(len(widths))), []
     if fitted:
         places, widths, left = _fitted(table.columns, widths, style.width)
-    columns = [table.columns[place] for place in places]
-    over = []
+    columns, over = [table.columns[place] for place in places], []
     for above, start, end in spans(columns):
         inner = places[start:end]
         together = _total(widths[place] for place in inner)
@@ -301,8 +292,7 @@ def _lines(table: Table, style: TableStyle) -> tuple[list[str], list[str]]:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], *, colour: bool = False) -> str:
-    padded = (_padded(*each, colour=colour) for each in zip(cells, widths, right, strict=True))
-    return GAP.join(padded).rstrip()
+    return GAP.join(_padded(*each, colour=colour) for each in zip(cells, widths, right, strict=True)).rstrip()
 
 
 def _padded(cell: str, width: int, right: bool, *, colour: bool = False) -> str:
@@ -340,8 +330,7 @@ def _shortened(text: str, width: int) -> str:
 
 def spans(columns: Sequence[Column]) -> list[tuple[str, int, int]]:
     """(above, first, past the last) of neighbours below one head; a column without is alone."""
-    places = groupby(range(len(columns)), lambda place: columns[place].above or place)
-    groups = [list(group) for _, group in places]
+    groups = [list(group) for _, group in groupby(range(len(columns)), lambda place: columns[place].above or place)]
     return [(columns[group[0]].above, group[0], group[-1] + 1) for group in groups]
 
 

@@ -51,8 +51,7 @@ def stratified_area(
     codes, names = _codes(clusters)
     drawn = np.random.default_rng(SEED).integers(len(names), size=(samples, len(names)))
     # row 0 is what there is: every cluster once
-    counts = np.vstack([np.ones(len(names)), *(np.bincount(row, minlength=len(names)) for row in drawn)])
-    weights = counts[:, codes]
+    weights = np.vstack([np.ones(len(names)), *(np.bincount(row, minlength=len(names)) for row in drawn)])[:, codes]
     rightly, pairs = np.zeros(samples + 1), np.zeros(samples + 1)
     of_item, all_strata = _codes(strata)
     for stratum in range(len(all_strata)):
@@ -76,8 +75,7 @@ def _ordered_pairs(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray
     """(samples,) pairs of a positive and another item that are ordered rightly, and all pairs; weights  (samples, n)."""
     order = np.argsort(scores, kind="stable")
     starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)  # where equal scores begin
-    wanted = weights[:, order] * positive[order]
-    others = weights[:, order] * ~positive[order]
+    wanted, others = weights[:, order] * positive[order], weights[:, order] * ~positive[order]
     wanted, others = np.add.reduceat(wanted, starts, axis=1), np.add.reduceat(others, starts, axis=1)
     below = np.cumsum(others, axis=1) - others
     return (wanted * (below + others / 2)).sum(axis=1), wanted.sum(axis=1) * others.sum(axis=1)

@@ -38,8 +38,8 @@ def split_lines(text: str) -> pyarrow.StringArray:
     assert len(data) < 2**31, "more text than an arrow array of strings can hold"
     breaks = np.append(np.flatnonzero(data == ord("\n")), len(data))
     offsets = np.append(0, breaks - np.arange(len(breaks))).astype(np.int32)
-    content = data[data != ord("\n")]
-    return pyarrow.StringArray.from_buffers(len(breaks), pyarrow.py_buffer(offsets), pyarrow.py_buffer(content))
+    buffers = (pyarrow.py_buffer(offsets), pyarrow.py_buffer(data[data != ord("\n")]))
+    return pyarrow.StringArray.from_buffers(len(breaks), *buffers)
 
 
 def to_numpy(column: pyarrow.Array | pyarrow.ChunkedArray) -> np.ndarray:
@@ -56,11 +56,8 @@ def encode(values: Iterable[str]) -> tuple[np.ndarray, pyarrow.StringArray]:
 
 def merge(parts: Iterable[tuple[np.ndarray, pyarrow.StringArray | Sequence[str]]]) -> tuple[np.ndarray, pyarrow.StringArray]:
     """Columns one below the other, each as codes and distinct values, as one column of the same kind."""
-    chunks = [
-        pyarrow.DictionaryArray.from_arrays(to_arrow(codes), known if isinstance(known, pyarrow.Array) else to_arrow(known))
-        for codes, known in parts
-    ]
-    return decode_dictionary(pyarrow.chunked_array(chunks))
+    columns = ((to_arrow(codes), known if isinstance(known, pyarrow.Array) else to_arrow(known)) for codes, known in parts)
+    return decode_dictionary(pyarrow.chunked_array([pyarrow.DictionaryArray.from_arrays(*column) for column in columns]))
 
 
 def decode_dictionary(column: pyarrow.Array | pyarrow.ChunkedArray) -> tuple[np.ndarray, pyarrow.StringArray]:
@@ -85,8 +82,7 @@ class Ids:
     """
 
     def __init__(self, values: pyarrow.StringArray, codes: np.ndarray | None = None):
-        self._values = values
-        self._codes = codes
+        self._values, self._codes = values, codes
         self._looked_up: tuple[pyarrow.StringArray, np.ndarray] | None = None
 
     @classmethod
@@ -158,9 +154,8 @@ class Ids:
         if self._codes is None:
             keys = hashes(self._values)
             for first in range(0, len(keys), AT_ONCE):
-                keys[first : first + AT_ONCE] += groups[first : first + AT_ONCE].astype(np.uint64) * np.uint64(
-                    0xBF58476D1CE4E5B9
-                )
+                part = slice(first, first + AT_ONCE)
+                keys[part] += groups[part].astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
             keys.sort()
             if not (keys[1:] == keys[:-1]).any():  # where two are equal, it may be chance
                 return False

@@ -72,8 +72,7 @@ def to_markdown(table: Table, style: TableStyle = PLAIN) -> str:
 
 def markdown_table(heads: Sequence[str], right: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:
     """Lines of cells that are Markdown already."""
-    lines = [heads, ["---:" if number else "---" for number in right], *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, ["---:" if number else "---" for number in right], *rows))
 
 
 def markdown(text: str) -> str:
@@ -91,11 +90,9 @@ def to_json(*tables: Table) -> str:
     """`{"schema": 1, "rows": [...], "notes": [...]}`, of several tables `{"schema": 1, "tables": [...]}` with their titles."""
     if len(tables) == 1:
         return tabular.to_json(records(tables[0]), tables[0].notes)
-    each = (
-        {"title": table.title.strip(), "rows": list(map(tabular.without_nan, records(table))), "notes": list(table.notes)}
-        for table in tables
-    )
-    return json.dumps({"schema": tabular.SCHEMA, "tables": list(each)}, ensure_ascii=False, indent=1) + "\n"
+    rows = [list(map(tabular.without_nan, records(table))) for table in tables]
+    each = [{"title": one.title.strip(), "rows": of, "notes": list(one.notes)} for one, of in zip(tables, rows, strict=True)]
+    return json.dumps({"schema": tabular.SCHEMA, "tables": each}, ensure_ascii=False, indent=1) + "\n"
 
 
 def to_csv(table: Table) -> str:

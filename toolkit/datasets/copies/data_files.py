@@ -9,7 +9,7 @@ import re
 import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -43,9 +43,17 @@ class Record(NamedTuple):
 def read_table(folder: Path, configuration: str) -> Iterator[Record]:
     """The rows of a configuration (`corpus`, `qrels_og`), in the order of its files and lines.
 
-    Raises ToolkitError where there is no such table, one without rows, and at a row that cannot be read, with file and line.
+    Raises ToolkitError where there is no such table, one without rows, or one of several shards is missing, and at a row that
+    cannot be read, with file and line.
     """
-    paths, empty = table_files(folder, configuration), True
+    if not (paths := _find(folder, configuration)):
+        forms = f"{configuration}.jsonl, {configuration}/*.tsv or {configuration}/*.parquet"
+        raise ToolkitError(f"{folder} has no table {configuration!r}", f"expected {forms}")
+    shards = {SHARD.split(path.name)[0]: int(match[1]) for path in paths if (match := SHARD.search(path.name))}
+    wanted, found = sum(shards.values()), sum(SHARD.search(path.name) is not None for path in paths)
+    if found != wanted:
+        raise ToolkitError(f"{paths[0].parent}: expected {wanted} shards, found {found}", "get the missing files")
+    empty = True
     for path in paths:
         for record in READERS[path.suffixes[-2 if path.suffix == ".gz" else -1]](path):
             empty = False
@@ -56,8 +64,7 @@ def read_table(folder: Path, configuration: str) -> Iterator[Record]:
 
 def repository_folder(root: Path, repository: str) -> Path | None:
     """The folder of a data repository inside a local copy: under its name, or its owner's and its name; None without one."""
-    places = (root / repository.rpartition("/")[2], root / repository)
-    return next((place for place in places if place.is_dir()), None)
+    return next((place for place in (root / repository.rpartition("/")[2], root / repository) if place.is_dir()), None)
 
 
 def folder_with(
@@ -69,51 +76,27 @@ def folder_with(
     return next((place for place in places if place and any(has_table(place, name) for name in configurations)), None)
 
 
-def table_files(folder: Path, configuration: str) -> list[Path]:
-    """The files of a configuration: those that the repository's README declares, else by their names.
-
-    Raises ToolkitError where there is none, and where one of several shards is missing.
-    """
-    if paths := _find(folder, configuration):
-        _check_shards(paths)
-        return paths
-    forms = f"{configuration}.jsonl, {configuration}/*.tsv or {configuration}/*.parquet"
-    raise ToolkitError(f"{folder} has no table {configuration!r}", f"expected {forms}")
-
-
 def has_table(folder: Path, configuration: str) -> bool:
     """Whether a folder holds a configuration, complete or not."""
     return bool(_find(folder, configuration))
 
 
 def _find(folder: Path, configuration: str) -> list[Path]:
+    """The files of a configuration: those that the repository's README declares, else by their names; empty for none."""
     named = [place.format(name=configuration, form=form) for place in PLACES for form in FORMATS]
     for patterns in (_declared(folder, configuration), *([pattern] for pattern in named)):
-        paths = sorted({path for pattern in patterns for path in _matches(folder, pattern) if path.is_file()})
-        if paths := [path for path in paths if path.name.endswith(FORMATS)]:
-            return paths
+        paths: set[Path] = set()
+        for pattern in patterns:
+            with suppress(ValueError, IndexError):  # a README may declare what is no pattern
+                paths.update(path for path in list(folder.glob(pattern)) if path.name.endswith(FORMATS) and path.is_file())
+        if paths:
+            return sorted(paths)
     return []
 
 
-def _matches(folder: Path, pattern: str) -> list[Path]:
-    try:
-        return list(folder.glob(pattern))
-    except (ValueError, IndexError):  # a README may declare what is no pattern
-        return []
-
-
-def _check_shards(paths: list[Path]) -> None:
-    wanted = sum({SHARD.split(path.name)[0]: int(match[1]) for path in paths if (match := SHARD.search(path.name))}.values())
-    shards = [path for path in paths if SHARD.search(path.name)]
-    if len(shards) != wanted:
-        raise ToolkitError(f"{paths[0].parent}: expected {wanted} shards, found {len(shards)}", "get the missing files")
-
-
 def _declared(folder: Path, configuration: str) -> list[str]:
-    """Patterns of a configuration's files, from the head of a hub repository's README (`configs`).
-
-    Empty where the README says something else: a local copy may have one of its own.
-    """
+    """Patterns of a configuration's files, from the head of a hub repository's README (`configs`). Empty where the README says
+    something else: a local copy may have one of its own."""
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8", errors="replace") if readme.is_file() else ""
     if not text.startswith("---\n"):
@@ -170,8 +153,7 @@ def _json(path: Path) -> Iterator[Record]:
     content = read_json(path, most=SAFE, finite=False)
     if not isinstance(content, dict | list):
         raise ToolkitError(f"{path}: expected a list or a mapping, found {str(content)[:40]}", "get the file again")
-    rows = content.items() if isinstance(content, dict) else enumerate(content)
-    for key, value in rows:
+    for key, value in content.items() if isinstance(content, dict) else enumerate(content):
         place = f"{path}, entry {key + 1 if isinstance(key, int) else repr(key)}"
         if isinstance(value, str):
             yield Record(place, {"_id": str(key), "text": value})

@@ -44,8 +44,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
         with _lock(spec, group):
             if not is_present(spec, group):  # another process may have fetched it meanwhile
                 _fetch(spec, group)
-    folder = copy_folder(spec, group)
-    layout = layout_of(spec.layout)
+    folder, layout = copy_folder(spec, group), layout_of(spec.layout)
     with unchanged(folder):
         part = getattr(layout, "read_copy", layout.read)(folder, spec, group)
         from toolkit.files.formats import read_run
@@ -152,14 +151,9 @@ def _keep_tables(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[s
                 _write_table(table, (record.values for record in read_table(source, table)), folder)
         for mode, run in runs.items():
             write_run(run, _candidates(folder, mode), ties="file")
-        facts = {
-            "benchmark": spec.name,
-            "group": group["name"],
-            "origin": origin,
-            "counts": counts(part),
-            "notes": list(part.notes),
-        }
-        write_text(folder / "kept.yaml", dump_yaml({**facts, "sha256": checksums(folder)}))
+        facts = {"benchmark": spec.name, "group": group["name"], "origin": origin, "counts": counts(part)}
+        facts |= {"notes": list(part.notes), "sha256": checksums(folder)}
+        write_text(folder / "kept.yaml", dump_yaml(facts))
     return part
 
 

@@ -25,8 +25,7 @@ def text(record: Record, *names: str) -> str:
                 return value
             raise ToolkitError(f"{record.place}: expected text in {name!r}, found {value!r}", "get the file again")
     what = "nothing in column" if any(name in record.values for name in names) else "no column"
-    columns = f"its columns: {', '.join(record.values)}"
-    raise ToolkitError(f"{record.place}: {what} {' or '.join(map(repr, names))}", columns)
+    raise ToolkitError(f"{record.place}: {what} {' or '.join(map(repr, names))}", f"its columns: {', '.join(record.values)}")
 
 
 def optional(record: Record, name: str) -> str:

@@ -45,7 +45,10 @@ def verify(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
                 if "totals" in row:
                     yield Finding(name, "totals over all modes", _differences(totals(part), row["totals"]))
                 yield from (Finding(name, check, problem) for check, problem in benchmark.checks(name))
-    yield from _table(benchmark, sound)
+    # the paper's table of statistics, as far as the groups that are here have what it counts
+    if rows := [row for row in printed_statistics(benchmark, sound, sound) if row.value is not None]:
+        differing = "; ".join(row.problem for row in rows if row.problem)
+        yield Finding(benchmark.spec.name, f"table {rows[0].printed.table}", differing)
 
 
 def findings_table(findings: Iterable[Finding]) -> Table:
@@ -56,17 +59,19 @@ def findings_table(findings: Iterable[Finding]) -> Table:
 
 def _files(benchmark: Benchmark, group: str) -> Iterator[Finding]:
     if benchmark.comes_with_tandem:
-        yield Finding(group, "topics and qrels", _stale_files(benchmark, group))
+        made = shipped_files(benchmark, group)
+        stale = [path.name for path, content in made if (path.read_bytes() if path.is_file() else b"") != content]
+        yield Finding(group, "topics and qrels", f"not as the sources say: {', '.join(stale)}" if stale else "")
     elif not benchmark.spec.folder:
-        yield Finding(group, "checksums", _changed_files(local_copies.copy_folder(benchmark.spec, benchmark.spec.group(group))))
-
-
-def _table(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
-    """The paper's table of statistics, as far as the groups that are here have what it counts."""
-    rows = [row for row in printed_statistics(benchmark, groups, groups) if row.value is not None]
-    if rows:
-        problems = "; ".join(row.problem for row in rows if row.problem)
-        yield Finding(benchmark.spec.name, f"table {rows[0].printed.table}", problems)
+        folder = local_copies.copy_folder(benchmark.spec, benchmark.spec.group(group))
+        try:
+            recorded = dict(local_copies.facts(folder)["sha256"])
+        except (FileNotFoundError, KeyError, TypeError, ValueError, ToolkitError):
+            yield Finding(group, "checksums", f"{folder / 'kept.yaml'} is missing or damaged")
+            return
+        actual = local_copies.checksums(folder)
+        names = sorted(name for name in {*recorded, *actual} if recorded.get(name) != actual.get(name))
+        yield Finding(group, "checksums", f"changed since it was fetched: {', '.join(names)}" if names else "")
 
 
 def other_counts(part: Part, group: Mapping[str, Any]) -> str:
@@ -78,26 +83,8 @@ def other_counts(part: Part, group: Mapping[str, Any]) -> str:
 
 
 def _differences(counted: Mapping[str, int], wanted: Mapping[str, int]) -> str:
-    return "; ".join(
-        f"{number} {what} expected, {counted[what]} found"
-        for what, number in wanted.items()
-        if what in counted and counted[what] != number
-    )
-
-
-def _changed_files(folder: Path) -> str:
-    try:
-        recorded = dict(local_copies.facts(folder)["sha256"])
-    except (FileNotFoundError, KeyError, TypeError, ValueError, ToolkitError):
-        return f"{folder / 'kept.yaml'} is missing or damaged"
-    actual = local_copies.checksums(folder)
-    names = sorted(name for name in {*recorded, *actual} if recorded.get(name) != actual.get(name))
-    return f"changed since it was fetched: {', '.join(names)}" if names else ""
-
-
-def _stale_files(benchmark: Benchmark, group: str) -> str:
-    stale = [str(path.name) for path, content in shipped_files(benchmark, group) if _read(path) != content]
-    return f"not as the sources say: {', '.join(stale)}" if stale else ""
+    differing = {what: number for what, number in wanted.items() if what in counted and counted[what] != number}
+    return "; ".join(f"{number} {what} expected, {counted[what]} found" for what, number in differing.items())
 
 
 def shipped_files(benchmark: Benchmark, group: str) -> Iterator[tuple[Path, bytes]]:
@@ -106,7 +93,3 @@ def shipped_files(benchmark: Benchmark, group: str) -> Iterator[tuple[Path, byte
         for mode in benchmark.spec.modes or ("",):
             for path in write_topics_and_qrels(benchmark, group, mode, Path(made), Path(made)):
                 yield shipped("qrels" if path.name.startswith("qrels") else "topics", path.name), path.read_bytes()
-
-
-def _read(path: Path) -> bytes:
-    return path.read_bytes() if path.is_file() else b""

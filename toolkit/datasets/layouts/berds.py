@@ -7,9 +7,7 @@ hub's tables were read from public code that uses them (`datasets.load_dataset`)
 The group without a split is the paper's human-labelled pairs of documents and perspectives, read as a collection.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -43,9 +41,7 @@ def tables(group: Group) -> tuple[str, ...]:
 def find(root: Path, group: Group) -> Path | None:
     """The folder itself where it has the release's files, or that of the hub's repository in it (`Kialo`)."""
     *named, last = tables(group)
-    if any(has_table(root, name) for name in named or [last]):
-        return root
-    return folder_with(root, group, tables(group), ())
+    return root if any(has_table(root, name) for name in named or [last]) else folder_with(root, group, tables(group), ())
 
 
 def expected(group: Group) -> str:
@@ -70,8 +66,12 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         if topic.query_id in topics:
             problems.append(f"{record.place}: question {topic.original_id} for the second time")
         topics[topic.query_id] = topic
-        if written := _expansions(record, problems):
-            expansions[topic.query_id] = written
+        rows = record.values.get("expansions") or []
+        pairs = [(row.get("name"), row.get("text")) if isinstance(row, dict) else (None, None) for row in rows]
+        if any(not (isinstance(name, str) and isinstance(content, str) and content.strip()) for name, content in pairs):
+            problems.append(f"{record.place}: an expansion is not a `name` and a `text`")
+        elif pairs:
+            expansions[topic.query_id] = tuple(pairs)
     refuse(folder, problems)
     untyped = sum(not record.values.get("type") for record in read_table(folder, table))
     note = f"{group['name']}: {untyped} questions have no type; it follows from the number of their perspectives"
@@ -81,7 +81,8 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
 
 def _question(record: Record, data_set: str, problems: list[str]) -> Topic:
     original, question = identifier(record, "id", "_id"), text(record, "question").strip()
-    perspectives = tuple(_texts(record.values.get("perspectives")))
+    given = record.values.get("perspectives")
+    perspectives = tuple(each.strip() if isinstance(each, str) else "" for each in (given if isinstance(given, list) else ()))
     if not question:
         problems.append(f"{record.place}: question {original} has no text")
     if not perspectives or not all(perspectives) or len(set(perspectives)) < len(perspectives):
@@ -89,25 +90,9 @@ def _question(record: Record, data_set: str, problems: list[str]) -> Topic:
     return as_topic(f"{data_set}-{original}", question, perspectives, optional(record, "type"), original)
 
 
-def _texts(values: Any) -> Iterable[str]:
-    """The texts of a list; an empty one for what is no text."""
-    return (value.strip() if isinstance(value, str) else "" for value in (values if isinstance(values, list) else []))
-
-
-def _expansions(record: Record, problems: list[str]) -> tuple[tuple[str, str], ...]:
-    rows = record.values.get("expansions") or []
-    pairs = [(row.get("name"), row.get("text")) if isinstance(row, dict) else (None, None) for row in rows]
-    if any(not (isinstance(name, str) and isinstance(content, str) and content.strip()) for name, content in pairs):
-        problems.append(f"{record.place}: an expansion is not a `name` and a `text`")
-        return ()
-    return tuple(pairs)
-
-
 def _labelled(folder: Path, name: str) -> Part:
     """Documents `P000`, questions `Q00`, and a question's perspectives 1, 2, each in order of first appearance.
-
-    `Part.published["pairs"]` has every line, ((query id, subtopic, document id), label), those that come twice too.
-    """
+    `Part.published["pairs"]` has every line, ((query id, subtopic, document id), label), those that come twice too."""
     documents: dict[str, str] = {}
     questions: dict[str, dict[str, int]] = {}
     labels: dict[tuple[str, int, str], int] = {}

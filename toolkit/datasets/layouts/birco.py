@@ -41,7 +41,12 @@ def unpack(source: Path, group: Group) -> dict[str, Iterator[dict[str, Any]]]:
         raise ToolkitError(f"{path} is no test set of BIRCO", HINT)
     if not all(isinstance(labels, dict) for labels in content["qrel"].values()):
         raise ToolkitError(f"{path}: 'qrel' is no mapping of queries to labels", HINT)
-    objective = _objective(source / "readme.md", group["objective"])
+    readme, heading = source / "readme.md", group["objective"]  # whose paragraph is the objective
+    described = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    found = re.search(rf"^### {re.escape(heading)}:\s+(\S.*)$", described, re.M)
+    if found is None:
+        raise ToolkitError(f"{readme} has no objective of {heading}", HINT)
+    objective = found[1].strip()
     rated = ((query_id, *row) for query_id, labels in content["qrel"].items() for row in labels.items())
     return {
         "corpus": ({"_id": name, "text": value} for name, value in content["corpus"].items()),
@@ -50,30 +55,18 @@ def unpack(source: Path, group: Group) -> dict[str, Iterator[dict[str, Any]]]:
     }
 
 
-def _objective(readme: Path, heading: str) -> str:
-    """The paragraph under the task's heading."""
-    content = readme.read_text(encoding="utf-8") if readme.is_file() else ""
-    found = re.search(rf"^### {re.escape(heading)}:\s+(\S.*)$", content, re.M)
-    if found is None:
-        raise ToolkitError(f"{readme} has no objective of {heading}", HINT)
-    return found[1].strip()
-
-
 def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     """A task. All that cannot be right (an unknown document, a query without a pool) is one ToolkitError with each problem."""
     problems: list[str] = []
     docs = row_values.documents(folder, "corpus", problems)
     queries = row_values.by_id(folder, "queries", ("_id",), "query", problems)
     judged = row_values.judgments(folder, "qrels", queries, docs, problems)
-    problems += [
-        f"{record.place}: query {query_id} has no pool" for query_id, record in queries.items() if not judged[query_id]
-    ]
+    problems += [f"{record.place}: query {each} has no pool" for each, record in queries.items() if not judged[each]]
     row_values.refuse(folder, problems)
     topics = []
     for query_id, record in queries.items():
         query, objective = text(record, "text").strip(), text(record, "instruction")
-        topic = Topic(query_id, f"{objective} {query}", query, objective, group_id=query_id, original_id=query_id)
-        topics.append(topic)
+        topics.append(Topic(query_id, f"{objective} {query}", query, objective, group_id=query_id, original_id=query_id))
     pools = as_candidates({query_id: sorted(labels) for query_id, labels in judged.items()}, "pool")
     qrels = as_qrels(judged, f"{spec.name}-{group['name']}")
     return Part(group["name"], {"": topics}, {"": qrels}, list(docs.values()), {"": pools})

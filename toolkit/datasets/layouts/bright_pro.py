@@ -60,12 +60,10 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
         texts = tuple(row_values.text(aspect, "content").strip() for aspect in aspects[original])
         topics.append(Topic(query_id, query, query=query, group_id=query_id, original_id=original, perspectives=texts))
     row_values.refuse(folder, problems)
-    notes = {
-        f"{outside} gold documents are of no aspect": outside,
-        f"{beside} documents of aspects are not gold: left out": beside,
-    }
+    counts = {"gold documents are of no aspect": outside, "documents of aspects are not gold: left out": beside}
+    notes = tuple(f"{name}: {count} {what}" for what, count in counts.items() if count)
     qrels = replace(Qrels.from_rows(rows, f"bright-pro-{name}"), weights=weights)
-    return Part(name, {"": topics}, {"": qrels}, docs, notes=tuple(f"{name}: {note}" for note, count in notes.items() if count))
+    return Part(name, {"": topics}, {"": qrels}, docs, notes=notes)
 
 
 read_copy = partial(read, stored=True)

@@ -69,14 +69,9 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
             if paper in labels:
                 notes.append(f"{name}: paper {paper} is in its own pool for {facet}; it stays, as in the authors' evaluation")
     row_values.refuse(folder, problems)
-    return Part(
-        name,
-        topics,
-        {facet: as_qrels(judged[facet], join_mode(name, facet)) for facet in FACETS},
-        None if "corpus" in group else list(docs.values()),
-        {facet: as_candidates({each: list(pool) for each, pool in judged[facet].items()}, "pool") for facet in FACETS},
-        tuple(notes),
-    )
+    qrels = {facet: as_qrels(judged[facet], join_mode(name, facet)) for facet in FACETS}
+    pools = {facet: as_candidates({each: list(pool) for each, pool in judged[facet].items()}, "pool") for facet in FACETS}
+    return Part(name, topics, qrels, None if "corpus" in group else list(docs.values()), pools, tuple(notes))
 
 
 def _doc(record: Record, problems: list[str]) -> Doc:

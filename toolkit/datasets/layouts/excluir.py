@@ -39,9 +39,7 @@ def tables(group: Group) -> tuple[str, ...]:
 
 def find(root: Path, group: Group) -> Path | None:
     """The folder with the questions, at its place in the authors' repository or the local copy itself."""
-    if "repository" in group:
-        return folder_with(root, group, (PAIRS,))
-    return folder_with(root, group, (QUESTIONS,), FOLDERS)
+    return folder_with(root, group, (PAIRS,)) if "repository" in group else folder_with(root, group, (QUESTIONS,), FOLDERS)
 
 
 def expected(group: Group) -> str:
@@ -57,7 +55,14 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     problems: list[str] = []
     name = group["name"]
     if "repository" in group:
-        docs, rows = _pairs(folder)
+        # documents `d0`, `d1`, ... in order of first appearance; equal texts are one document
+        ids: dict[str, str] = {}
+        rows: list[_Row] = []
+        for record in read_table(folder, PAIRS):
+            pair = (row_values.text(record, column) for column in ("doc_pos", "doc_neg"))
+            asked_for, ruled_out = (ids.setdefault(text, f"d{len(ids)}") for text in pair)
+            rows.append((record, "", row_values.text(record, "query").strip(), asked_for, ruled_out))
+        docs = {doc_id: Doc(doc_id, "", text) for text, doc_id in ids.items()}
     else:
         docs = row_values.documents(folder, "corpus", problems)
         rows = list(_questions(folder, docs, problems))
@@ -87,21 +92,9 @@ def _questions(folder: Path, docs: dict[str, Doc], problems: list[str]) -> Itera
         given = next((record.values[name] for name in PLACES if name in record.values), None)
         two = isinstance(given, list) and len(given) == 2 and all(type(place) is int for place in given)
         if not two or given[0] == given[1] or any(str(place) not in docs for place in given):
-            shown = str(given)[:40]
-            problems.append(f"{record.place}: expected the places of two documents in {' or '.join(PLACES)}, found {shown}")
+            expected = f"expected the places of two documents in {' or '.join(PLACES)}"
+            problems.append(f"{record.place}: {expected}, found {str(given)[:40]}")
             continue
         ruled_out, asked_for = map(str, given)
-        original = row_values.optional(record, ORIGINAL).strip()
-        yield record, original, row_values.text(record, *EXCLUDING).strip(), asked_for, ruled_out
-
-
-def _pairs(folder: Path) -> tuple[dict[str, Doc], list[_Row]]:
-    """Documents `d0`, `d1`, ... in order of first appearance; equal texts are one document."""
-    ids: dict[str, str] = {}
-    rows = []
-    for record in read_table(folder, PAIRS):
-        asked_for, ruled_out = (
-            ids.setdefault(row_values.text(record, name), f"d{len(ids)}") for name in ("doc_pos", "doc_neg")
-        )
-        rows.append((record, "", row_values.text(record, "query").strip(), asked_for, ruled_out))
-    return {doc_id: Doc(doc_id, "", text) for text, doc_id in ids.items()}, rows
+        original, excluding = row_values.optional(record, ORIGINAL).strip(), row_values.text(record, *EXCLUDING).strip()
+        yield record, original, excluding, asked_for, ruled_out

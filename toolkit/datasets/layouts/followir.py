@@ -90,19 +90,14 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
     name, prefix = group["name"], part_name(group["name"])
     topics = {mode: list(_topics(source, prefix, mode)) for mode in MODES}
     ids = {topic.original_id: topic.query_id for of_mode in topics.values() for topic in of_mode}
-    judged, ranked = (
-        {mode: {ids[query_id]: value for query_id, value in _of_mode(values, mode)} for mode in MODES}
-        for values in (source.judged, source.candidates)
-    )
-    return Part(
-        name,
-        topics,
-        {mode: as_qrels(judged[mode], join_mode(prefix, mode)) for mode in MODES},
-        docs,
-        {mode: as_candidates(ranked[mode], "top_ranked") for mode in MODES},
-        tuple(_notes(name, source)),
-        published={} if source.diff is None else {DIFF: source.diff},
-    )
+    judged = {mode: {ids[query_id]: value for query_id, value in _of_mode(source.judged, mode)} for mode in MODES}
+    ranked = {mode: {ids[query_id]: value for query_id, value in _of_mode(source.candidates, mode)} for mode in MODES}
+    bases = dict.fromkeys(MODES.split(query_id)[0] for query_id in source.queries)
+    apart = [base for base in bases if len({source.queries[join_mode(base, mode)].text for mode in MODES}) > 1]
+    notes = (f"{name}: {len(apart)} queries have another text in their changed mode",) if apart else ()
+    qrels = {mode: as_qrels(judged[mode], join_mode(prefix, mode)) for mode in MODES}
+    candidates = {mode: as_candidates(ranked[mode], "top_ranked") for mode in MODES}
+    return Part(name, topics, qrels, docs, candidates, notes, published={} if source.diff is None else {DIFF: source.diff})
 
 
 read_copy = partial(read, stored=True)
@@ -153,12 +148,9 @@ def _former(folder: Path, group: Group, docs: row_values.Known, problems: list[s
     for mode in MODES:
         for base, record in rows.items():
             wordings = {ours: row_values.optional(record, column).strip() for ours, column in WORDINGS.items()}
-            queries[join_mode(base, mode)] = _Query(
-                record.place,
-                row_values.text(record, "text").strip(),
-                row_values.text(record, f"instruction_{mode}").strip(),
-                {name: text for name, text in wordings.items() if text},
-            )
+            wordings = {name: text for name, text in wordings.items() if text}
+            query, instruction = (row_values.text(record, column).strip() for column in ("text", f"instruction_{mode}"))
+            queries[join_mode(base, mode)] = _Query(record.place, query, instruction, wordings)
         labels = row_values.judgments(folder, _table(group, f"qrels_{mode}"), rows, docs, problems)
         judged |= {join_mode(base, mode): values for base, values in labels.items()}
     ranked: dict[str, list[str]] = {}
@@ -172,8 +164,7 @@ def _former(folder: Path, group: Group, docs: row_values.Known, problems: list[s
             problems.append(f"{record.place}: query {query_id} has a document twice")
         else:
             ranked[query_id].append(doc_id)
-    both = {join_mode(base, mode): values for mode in MODES for base, values in ranked.items()}
-    return _Source(queries, judged, both, None)
+    return _Source(queries, judged, {join_mode(base, mode): values for mode in MODES for base, values in ranked.items()}, None)
 
 
 def _lacking(source: _Source) -> Iterator[str]:
@@ -192,18 +183,11 @@ def _lacking(source: _Source) -> Iterator[str]:
             yield f"{query.place}: query {query_id} has no {what}"
 
 
-def _notes(name: str, source: _Source) -> Iterator[str]:
-    bases = dict.fromkeys(MODES.split(query_id)[0] for query_id in source.queries)
-    apart = [base for base in bases if len({source.queries[join_mode(base, mode)].text for mode in MODES}) > 1]
-    if apart:
-        yield f"{name}: {len(apart)} queries have another text in their changed mode"
-
-
 def _topics(source: _Source, prefix: str, mode: str) -> Iterator[Topic]:
     for query_id, query in _of_mode(source.queries, mode):
         group_id = f"{prefix}-{MODES.split(query_id)[0]}"
-        more = {"original_id": query_id, "wordings": query.wordings}
-        yield topic_in_mode(group_id, mode, query.text, query.instruction, **more)
+        facts = {"original_id": query_id, "wordings": query.wordings}
+        yield topic_in_mode(group_id, mode, query.text, query.instruction, **facts)
 
 
 def _of_mode(values: Mapping[str, Any], mode: str) -> Iterator[tuple[str, Any]]:
@@ -213,12 +197,14 @@ def _of_mode(values: Mapping[str, Any], mode: str) -> Iterator[tuple[str, Any]]:
 def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
     """What the pair of modes must be: no document gains relevance, `qrel_diff` is what loses it, and every query has as many
     candidates as published (`candidates` of the group's entry)."""
-    relevant = {mode: _relevant(part, mode) for mode in MODES}
+    # by the query's id without mode
+    relevant = {mode: {topic.group_id: set[str]() for topic in part.topics[mode]} for mode in MODES}
+    for mode, of_mode in relevant.items():
+        for row in (row for row in part.qrels[mode] if row.relevance > 0):
+            of_mode[MODES.split(row.query_id)[0]].add(row.doc_id)
     originals = {topic.group_id: MODES.split(topic.original_id)[0] for topic in part.topics["og"]}
-    lost, gained = (
-        {base: first[base] - second[base] for base in originals}
-        for first, second in ((relevant["og"], relevant["changed"]), (relevant["changed"], relevant["og"]))
-    )
+    lost = {base: relevant["og"][base] - relevant["changed"][base] for base in originals}
+    gained = {base: relevant["changed"][base] - relevant["og"][base] for base in originals}
     if DIFF in part.published:
         published = part.published[DIFF]
         apart = [base for base, ours in originals.items() if lost[base] != published.get(ours, set())]
@@ -226,14 +212,8 @@ def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
     yield "relevance gained", _named("relevant in changed and not in og", [base for base in originals if gained[base]])
     yield "relevance lost", "" if any(lost.values()) else "the changed instructions make no document non-relevant"
     if wanted := group.get("candidates"):
-        runs = part.scoreddocs.values()
-        short = [
-            query_id
-            for run in runs
-            for query_id, length in zip(run.query_ids, run.lengths.tolist(), strict=True)
-            if length != wanted
-        ]
-        yield "candidates", _named(f"not {wanted} candidates", short)
+        lengths = [pair for run in part.scoreddocs.values() for pair in zip(run.query_ids, run.lengths.tolist(), strict=True)]
+        yield "candidates", _named(f"not {wanted} candidates", [query_id for query_id, length in lengths if length != wanted])
 
 
 def _named(what: str, names: list[str]) -> str:
@@ -241,12 +221,3 @@ def _named(what: str, names: list[str]) -> str:
         return ""
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     return f"{len(names)} queries: {what} ({shown})"
-
-
-def _relevant(part: Part, mode: str) -> dict[str, set[str]]:
-    """The relevant documents of each query, by its id without mode."""
-    relevant: dict[str, set[str]] = {topic.group_id: set() for topic in part.topics[mode]}
-    for row in part.qrels[mode]:
-        if row.relevance > 0:
-            relevant[MODES.split(row.query_id)[0]].add(row.doc_id)
-    return relevant

@@ -33,8 +33,7 @@ MODES = ("og", "changed")
 
 def find(root: Path, group: Group) -> Path | None:
     """The folder that has the set's own, in either form."""
-    names = (f"FollowTable/{group['folder']}/queries", f"{group['folder']}/query_instruction")
-    return folder_with(root, group, names, FOLDERS)
+    return folder_with(root, group, (f"FollowTable/{group['folder']}/queries", f"{group['folder']}/query_instruction"), FOLDERS)
 
 
 def unpack(source: Path, group: Group) -> dict[str, Iterable[dict[str, Any]]]:
@@ -47,9 +46,8 @@ def _texts(source: Path, group: Group) -> Iterator[dict[str, str]]:
     """The corpus in InstructIR's form, else a file a table, by name. ToolkitError where neither is there."""
     name = group["folder"]
     if has_table(source, table := f"FollowTable/{name}/corpus"):
-        yield from (
-            {"_id": row_values.identifier(r, "_id"), "text": row_values.text(r, "text")} for r in read_table(source, table)
-        )
+        for record in read_table(source, table):
+            yield {"_id": row_values.identifier(record, "_id"), "text": row_values.text(record, "text")}
         return
     paths = sorted((source / name / "tables").glob("*.txt"))
     if not paths:

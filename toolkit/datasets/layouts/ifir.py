@@ -88,8 +88,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group, *, stored: bool = Fals
     judged: dict[str, dict[str, Mapping[str, int]]] = {mode: {} for mode in modes}
     for query in queries:
         core = {"group_id": f"{name}-{query.core}", "original_id": query.published}
-        base = f"{name}-{query.published}"
-        topic = topic_in_mode(base, query.mode, query.query, query.instruction, text=query.text, **core)
+        topic = topic_in_mode(f"{name}-{query.published}", query.mode, query.query, query.instruction, text=query.text, **core)
         topics[query.mode].append(topic)
         judged[query.mode][topic.query_id] = query.judged
     if not stored and (empty := sum(not doc.text.strip() for doc in docs)):
@@ -140,7 +139,8 @@ def _from_test_data(
     seen: dict[str, int] = {}
     for record in read_table(folder, "test_data"):
         core, query = row_values.identifier(record, "_id", "id"), row_values.text(record, "text").strip()
-        pool = [_doc_id(each, record, docs, problems) for each in _mappings(record, "corpus", problems)]
+        pool = [row_values.identifier(Record(record.place, row), "_id", "id") for row in _mappings(record, "corpus", problems)]
+        problems += [f"{record.place}: unknown document {each}" for each in pool if docs is not None and each not in docs]
         for given in _mappings(record, "instructions", problems):
             mode = _mode(str(given.get("level")), group)
             instruction, places = given.get("instruction"), given.get("rel")
@@ -156,8 +156,8 @@ def _from_test_data(
             if seen[published] > 1:
                 published = f"{published}.{seen[published]}"
             judged = {doc_id: int(place in places) for place, doc_id in enumerate(pool)}
-            instruction = instruction.strip()
             yield _Query(published, core, BASE, query, query, "", judged)
+            instruction = instruction.strip()
             yield _Query(published, core, mode, f"{query} {instruction}", query, instruction, judged)
     if again := sum(times > 1 for times in seen.values()):
         notes.append(f"{again} queries have several instructions of a level: the second is `<query>_<level>.2`")
@@ -176,13 +176,6 @@ def _mappings(record: Record, name: str, problems: list[str]) -> list[Mapping[st
         problems.append(f"{record.place}: expected a list of objects in {name!r}, found {str(values)[:40]}")
         return []
     return values
-
-
-def _doc_id(values: Mapping[str, Any], record: Record, docs: row_values.Known, problems: list[str]) -> str:
-    doc_id = row_values.identifier(Record(record.place, values), "_id", "id")
-    if docs is not None and doc_id not in docs:
-        problems.append(f"{record.place}: unknown document {doc_id}")
-    return doc_id
 
 
 def _from_beir(folder: Path, group: Group, docs: row_values.Known, problems: list[str]) -> Iterator[_Query]:

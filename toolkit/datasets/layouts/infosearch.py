@@ -56,23 +56,23 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     name, problems = group["name"], []
     docs = row_values.documents(folder, "corpus", problems)
     queries = row_values.by_id(folder, "queries", ("_id", "id"), "query", problems)
-    judgments = {
-        role: row_values.judgments(folder, f"qrels_{published}", queries, docs, problems)
-        for role, published in PUBLISHED.items()
-    }
+    tables = {role: f"qrels_{published}" for role, published in PUBLISHED.items()}
+    judgments = {role: row_values.judgments(folder, table, queries, docs, problems) for role, table in tables.items()}
     for query_id, record in queries.items():
         if not row_values.text(record, "text").strip():
             problems.append(f"{record.place}: query {query_id} has no text")
-        if not _golds(judgments, query_id):
-            problems.append(
-                f"{record.place}: query {query_id} has no gold document (relevant in qrels_og and in qrels_changed)"
-            )
+        relevant = [{doc for doc, label in judgments[role][query_id].items() if label > 0} for role in (BASE, INSTRUCTED)]
+        if not relevant[0] & relevant[1]:
+            what = "no gold document (relevant in qrels_og and in qrels_changed)"
+            problems.append(f"{record.place}: query {query_id} has {what}")
         if not judgments[REVERSED][query_id]:
             problems.append(f"{record.place}: query {query_id} is not in qrels_reversed")
     row_values.refuse(folder, problems)
     found = dict.fromkeys(NOTES, 0)
     rows = [_row(query_id, record, judgments, spec.modes, found) for query_id, record in queries.items()]
-    found[PAIRS_APART] = sum(len(_pairs_apart(judgments, query_id)) for query_id in queries)
+    for query_id in queries:
+        judged = [set(labels[query_id]) for labels in judgments.values()]
+        found[PAIRS_APART] += len(set.union(*judged) - set.intersection(*judged))
     notes = [f"{name}: {number} {what}" for what, number in found.items() if number]
     return assemble(name, tuple(spec.modes), rows, list(docs.values()), notes)
 
@@ -82,13 +82,20 @@ def candidates(root: Path, spec: BenchmarkSpec, group: Group, part: Part) -> dic
 
     Raises ToolkitError where a file comes twice, and where it names a query or document that the dimension has not.
     """
-    runs = {}
+    runs, known = {}, {doc.doc_id for doc in part.docs}
     for mode, role in spec.modes.items():
         paths = _candidate_files(root, group, role)
         if len(paths) > 1:
             raise ToolkitError(f"candidates twice: {paths[0]} and {paths[1]}", "leave one of them in the folder")
         if paths:
-            runs[mode] = _candidates(paths[0], mode, part)
+            run, _ = read_requests(paths[0])
+            ours = {topic.original_id: topic.query_id for topic in part.topics[mode]}
+            problems = [f"unknown query {query_id}" for query_id in run.query_ids if query_id not in ours]
+            problems += [f"unknown document {doc_id}" for doc_id in run.doc_ids.to_pylist() if doc_id not in known]
+            if problems:
+                hint = "compare revisions"
+                raise ToolkitError(f"{paths[0]} does not fit {part.name}: {len(problems)} unknown ids", hint, problems=problems)
+            runs[mode] = replace(run.with_query_ids(ours[query_id] for query_id in run.query_ids), tag=CANDIDATES_TAG)
     return runs
 
 
@@ -101,78 +108,42 @@ def _candidate_files(root: Path, group: Group, role: str) -> list[Path]:
     return sorted(root.rglob(f"{group['repository'].rpartition('/')[2]}_{CANDIDATES[role]}_retrieval_results.json"))
 
 
-def _candidates(path: Path, mode: str, part: Part) -> Run:
-    run, _ = read_requests(path)
-    ours = {topic.original_id: topic.query_id for topic in part.topics[mode]}
-    known = {doc.doc_id for doc in part.docs}
-    problems = [f"unknown query {query_id}" for query_id in run.query_ids if query_id not in ours]
-    problems += [f"unknown document {doc_id}" for doc_id in run.doc_ids.to_pylist() if doc_id not in known]
-    if problems:
-        raise ToolkitError(
-            f"{path} does not fit {part.name}: {len(problems)} unknown ids", "compare revisions", problems=problems
-        )
-    return replace(run.with_query_ids(ours[query_id] for query_id in run.query_ids), tag=CANDIDATES_TAG)
-
-
-def _golds(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query_id: str) -> set[str]:
-    relevant = [{doc for doc, label in judgments[role][query_id].items() if label > 0} for role in (BASE, INSTRUCTED)]
-    return relevant[0] & relevant[1]
-
-
-def _pairs_apart(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query_id: str) -> set[str]:
-    """The documents of a query that some mode judges and another does not."""
-    judged = [set(labels[query_id]) for labels in judgments.values()]
-    return set.union(*judged) - set.intersection(*judged)
-
-
 def _row(
     query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], modes: Modes, notes: dict[str, int]
 ) -> Row:
-    query = row_values.text(record, "text").strip()
+    query, instructions = row_values.text(record, "text").strip(), {}
+    for mode in modes.of(INSTRUCTED, REVERSED):
+        # a column of its own in later releases; in others it may begin with the core query
+        column = f"instruction_{PUBLISHED[modes[mode]]}"
+        published = row_values.text(record, f"only_{column}", column).strip()
+        instructions[mode] = _without(query, published)
+        notes[REPEATED] += instructions[mode] != published
+        notes[EMPTY] += not instructions[mode]
+    base = row_values.optional(record, f"instruction_{PUBLISHED[BASE]}").strip() if modes.of(BASE) else ""
     return Row(
         original_id=query_id,
         query=query,
         condition=row_values.optional(record, "condition"),
         # in the base mode the release repeats an instruction that asks for nothing; ours is the core query alone
-        instructions={mode: _instruction(record, query, modes[mode], notes) for mode in modes.of(INSTRUCTED, REVERSED)},
+        instructions=instructions,
         judgments={mode: judgments[role][query_id] for mode, role in modes.items()},
-        released={
-            mode: _without(query, row_values.optional(record, f"instruction_{PUBLISHED[BASE]}").strip())
-            for mode in modes.of(BASE)
-        },
+        released=dict.fromkeys(modes.of(BASE), _without(query, base)),
     )
 
 
-def _instruction(record: Record, query: str, role: str, notes: dict[str, int]) -> str:
-    """The instruction alone: its own column in later releases; in others it may begin with the core query."""
-    column = f"instruction_{PUBLISHED[role]}"
-    published = row_values.text(record, f"only_{column}", column).strip()
-    instruction = _without(query, published)
-    notes[REPEATED] += instruction != published
-    notes[EMPTY] += not instruction
-    return instruction
-
-
 def _without(query: str, instruction: str) -> str:
-    """An instruction without the core query that it begins with, and the punctuation between them; what only begins a longer
-    word stays."""
+    """An instruction without the core query that it begins with and the punctuation between; a part of a longer word stays."""
     rest = instruction.removeprefix(query)
-    if not query or rest == instruction or _in_word(query, rest):
-        return instruction
-    return _BETWEEN.sub("", rest).rstrip()
+    unchanged = not query or rest == instruction or _in_word(query, rest)
+    return instruction if unchanged else _BETWEEN.sub("", rest).rstrip()
 
 
 def _in_word(query: str, rest: str) -> bool:
-    """Whether a query ends inside a word (or number) of the text that continues with `rest`.
-
-    Where sentences or a script without blanks meet, no blank need stand between two words.
-    """
+    """Whether a query ends inside a word (or number) of the text that continues with `rest`. Where sentences or a script
+    without blanks meet, no blank need stand between two words."""
     if unicodedata.category(rest[:1] or " ").startswith("M"):  # an accent or vowel sign of the query's last letter
         return True
-    if query.rstrip(CLOSING).endswith(tuple(SENTENCE_END)) or any(map(_is_without_blanks, (query[-1], rest[:1]))):
+    neighbours = (unicodedata.name(letter, "") for letter in query[-1] + rest[:1])
+    if query.rstrip(CLOSING).endswith(tuple(SENTENCE_END)) or any(name.startswith(WITHOUT_BLANKS) for name in neighbours):
         return False
     return rest[:1].isalnum() or _JOINED.match(query[-1] + rest) is not None
-
-
-def _is_without_blanks(letter: str) -> bool:
-    return unicodedata.name(letter, "").startswith(WITHOUT_BLANKS) if letter else False

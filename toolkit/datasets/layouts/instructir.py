@@ -117,14 +117,8 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         topics, judged = _form(folder, name, topics, judged, problems, notes)
     problems += (f"{folder}: query {topic.query_id} has no judgment" for topic in topics if not judged[topic.query_id])
     row_values.refuse(folder, problems)
-    return Part(
-        name,
-        {"": topics},
-        {"": as_qrels(judged, f"{spec.name}-{name}")},
-        None if docs is None else list(docs.values()),
-        notes=tuple(notes),
-        lacks={"documents": NO_CORPUS},
-    )
+    qrels, corpus = as_qrels(judged, f"{spec.name}-{name}"), None if docs is None else list(docs.values())
+    return Part(name, {"": topics}, {"": qrels}, corpus, notes=tuple(notes), lacks={"documents": NO_CORPUS})
 
 
 def _instructed(folder: Path, problems: list[str]) -> list[Topic]:
@@ -154,11 +148,10 @@ def _instructed(folder: Path, problems: list[str]) -> list[Topic]:
 
 def _split(record: Record, problems: list[str]) -> tuple[str, str]:
     """Instruction and query of a published text; a text with another number of separators is a problem."""
-    parts = row_values.text(record, "text").split(SEPARATOR)
+    text = row_values.text(record, "text")
+    parts = text.split(SEPARATOR)
     if len(parts) != 2 or not all(part.strip() for part in parts):
-        problems.append(
-            f"{record.place}: expected `<instruction>{SEPARATOR}<query>`, found {row_values.text(record, 'text')[:60]!r}"
-        )
+        problems.append(f"{record.place}: expected `<instruction>{SEPARATOR}<query>`, found {text[:60]!r}")
         return "", ""
     return parts[0], parts[1]
 
@@ -177,10 +170,7 @@ def _form(
     folder: Path, name: str, topics: list[Topic], judged: Judged, problems: list[str], notes: list[str]
 ) -> tuple[list[Topic], Judged]:
     """The queries of a group and their judgments: the authors' own file where the copy has it, else made from `all`."""
-    if name in FORMS:
-        made, labels = [FORMS[name](topic) for topic in topics], judged
-    else:
-        made, labels = query_only(topics, judged)
+    made, labels = ([FORMS[name](topic) for topic in topics], judged) if name in FORMS else query_only(topics, judged)
     if name not in AUTHORS_FILES:
         return made, labels
     texts, qrels = AUTHORS_FILES[name]
@@ -189,28 +179,20 @@ def _form(
         return made, labels
     groups = {topic.query_id: topic.group_id for topic in made}
     published = row_values.by_id(folder, texts, ("_id", "id"), "query", problems)
-    problems += (
-        f"{record.place}: unknown query {query_id}" for query_id, record in published.items() if query_id not in groups
-    )
-    topics = [
-        Topic(query_id, row_values.text(record, "text"), group_id=groups.get(query_id, ""), original_id=query_id)
-        for query_id, record in published.items()
-    ]
+    problems += (f"{record.place}: unknown query {each}" for each, record in published.items() if each not in groups)
+    written = {query_id: row_values.text(record, "text") for query_id, record in published.items()}
+    topics = [Topic(each, text, group_id=groups.get(each, ""), original_id=each) for each, text in written.items()]
     if name == "query-only" and has_table(folder, qrels):
         labels = _judged(folder, (qrels,), topics, None, problems)
     return topics, {topic.query_id: labels.get(topic.query_id, {}) for topic in topics}
 
 
 def _paraphrases(folder: Path, problems: list[str]) -> tuple[list[Topic], dict[str, dict[str, int]]]:
-    """Five other wordings of one instruction of each core query; `<core>_<n>.<p>` is one of `<core>_<n>`.
-
-    A copy without their judgments has those of the instructions that they say in other words.
-    """
+    """Five other wordings of one instruction of each core query; `<core>_<n>.<p>` is one of `<core>_<n>`. A copy without their
+    judgments has those of the instructions that they say in other words."""
     texts, qrels = AUTHORS_FILES["paraphrases"]
-    published = row_values.by_id(
-        folder, texts if has_table(folder, texts) else PARAPHRASES, ("_id", "id"), "paraphrase", problems
-    )
-    topics = []
+    table = texts if has_table(folder, texts) else PARAPHRASES
+    published, topics = row_values.by_id(folder, table, ("_id", "id"), "paraphrase", problems), []
     for query_id, record in published.items():
         original = query_id.rpartition(".")[0]
         if not original:

@@ -57,13 +57,9 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
             topics[mode].append(topic)
             judged[mode][topic.query_id] = {_doc_id(core, each): len(columns) - place for place, each in enumerate(columns, 1)}
     row_values.refuse(folder, problems)
-    return Part(
-        name,
-        topics,
-        {mode: as_qrels(judged[mode], join_mode(name, mode)) for mode in spec.modes},
-        docs,
-        {mode: as_candidates({each: _shuffled(pool) for each, pool in judged[mode].items()}, "pool") for mode in spec.modes},
-    )
+    qrels = {mode: as_qrels(judged[mode], join_mode(name, mode)) for mode in spec.modes}
+    pools = {mode: {query_id: _shuffled(pool) for query_id, pool in judged[mode].items()} for mode in spec.modes}
+    return Part(name, topics, qrels, docs, {mode: as_candidates(pool, "pool") for mode, pool in pools.items()})
 
 
 def _doc_id(core: str, column: str) -> str:

@@ -49,11 +49,8 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         if query_id not in ranked:
             problems.append(f"{record.place}: question {query_id} has no candidates")
     row_values.refuse(folder, problems)
-    topics = [_topic(query_id, row_values.text(record, "text").strip()) for query_id, record in queries.items()]
+    texts = {query_id: row_values.text(record, "text").strip() for query_id, record in queries.items()}
+    topics = [Topic(each, text, text, group_id=each.rpartition("_")[0], original_id=each) for each, text in texts.items()]
     qrels = as_qrels({query_id: judged[query_id] for query_id in queries}, spec.name)
     run = as_candidates({query_id: ranked[query_id] for query_id in queries}, "top_ranked")
     return Part(group["name"], {"": topics}, {"": qrels}, list(docs.values()), {"": run})
-
-
-def _topic(query_id: str, text: str) -> Topic:
-    return Topic(query_id, text, query=text, group_id=query_id.rpartition("_")[0], original_id=query_id)

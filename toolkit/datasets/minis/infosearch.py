@@ -45,28 +45,18 @@ def read_source(path: Path, modes: Modes) -> Part:
 
 def _rows(dimension: str, number: int, topic: Mapping[str, Any], modes: Modes) -> list[Row]:
     golds = [str(row["gold"]["id"]) for row in topic["rows"]]
-    adversarial = [str(entry["id"]) for entry in topic["adversarial"]]
-    return [
-        Row(
-            original_id=f"{dimension}-{number:03d}-{place}",
-            query=_one_line(topic["query"]),
-            condition=str(row["condition"]),
-            instructions={mode: _one_line(row[KEYS[modes[mode]]]) for mode in modes.of(*KEYS)},
-            judgments={mode: judged[role] for mode, role in modes.items()},
-        )
-        for place, row in enumerate(topic["rows"], 1)
-        for judged in [_judgments(golds, golds[place - 1], adversarial)]
-    ]
-
-
-def _judgments(golds: list[str], gold: str, adversarial: list[str]) -> dict[str, dict[str, int]]:
-    """Role of a mode -> document -> its label."""
-    others = dict.fromkeys(adversarial, 0)
-    return {
-        BASE: dict.fromkeys(golds, 1) | others,
-        INSTRUCTED: {doc_id: int(doc_id == gold) for doc_id in golds} | others,
-        REVERSED: {doc_id: int(doc_id != gold) for doc_id in golds} | others,
-    }
+    others, rows = {str(entry["id"]): 0 for entry in topic["adversarial"]}, []
+    for gold, (place, row) in zip(golds, enumerate(topic["rows"], 1), strict=True):
+        judged = {
+            BASE: dict.fromkeys(golds, 1) | others,
+            INSTRUCTED: {doc_id: int(doc_id == gold) for doc_id in golds} | others,
+            REVERSED: {doc_id: int(doc_id != gold) for doc_id in golds} | others,
+        }
+        labels = {mode: judged[role] for mode, role in modes.items()}
+        instructions = {mode: _one_line(row[KEYS[modes[mode]]]) for mode in modes.of(*KEYS)}
+        original, query, condition = f"{dimension}-{number:03d}-{place}", _one_line(topic["query"]), str(row["condition"])
+        rows.append(Row(original, query, condition, instructions, labels))
+    return rows
 
 
 def _doc(entry: Mapping[str, Any]) -> Doc:

@@ -130,10 +130,8 @@ def _as_name(text: str) -> str:
 
 
 def _modes(given: Mapping[Any, Any], path: Path, text: str, remarks: Remarks) -> Modes:
-    """The modes that can be used. A name or role that is none, and a role that comes twice, are problems.
-
-    A mode of no role gets one that is free, so that what uses its name is no problem of its own.
-    """
+    """The modes that can be used. A name or role that is none, and a role that comes twice, are problems. A mode of no role
+    gets one that is free, so that what uses its name is no problem of its own."""
     modes: dict[str, str] = {}
     for name, role in given.items():
         line = line_of(text, "modes", name)

@@ -39,7 +39,7 @@ class Made(NamedTuple):
 
 
 _LINE = re.compile(r'\{"id": "([^"\\]*)", "made": (\[.*\])\}')  # as builds write it, of an id without escapes
-_Known = dict[str, dict[Made, None]]
+
 Provenances = Mapping[str, tuple[Made, ...]]  # item id -> what was done with it, each once, in order
 
 
@@ -47,39 +47,33 @@ def read_provenances(path: Path) -> Provenances:
     """What the file says. Raises ToolkitError with all lines that say nothing of an item."""
     found: dict[str, dict[Made, None]] = {}
     problems: list[str] = []
-    known: _Known = {}
+    # what a text between `"made": ` and the end of a line says; few say different things
+    known: dict[str, dict[Made, None]] = {}
     for number, line in text_lines(read_bytes(path), str(path)):
-        _read_line(number, line, found, problems, known)
+        match = _LINE.fullmatch(line)
+        if match is not None and match[2] in known:
+            found.setdefault(match[1], {}).update(known[match[2]])
+            continue
+        try:
+            row = decode_json(line)
+        except Malformed as error:
+            problems.append(f"line {number}: not JSON: {error}")
+            continue
+        if not isinstance(row, dict) or not isinstance(row.get("id"), str) or not isinstance(row.get("made"), list):
+            problems.append(f"line {number}: expected the keys id (a text) and made (a list)")
+        elif wrong := [str(one)[:60] for one in row["made"] if not _is_made(one)]:
+            problems.append(f"line {number}: {row['id']}: a role is one of {', '.join(ROLES)}, `by` a name: {wrong[0]}")
+        else:
+            made = dict.fromkeys(Made(*(each.get(key) or "" for key in Made._fields)) for each in row["made"])
+            if match is not None and row.keys() == {"id", "made"}:
+                known[match[2]] = made
+            found.setdefault(row["id"], {}).update(made)
     if problems:
         more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
         hint = 'a line is {"id": "d1", "made": [{"role": "wrote", "by": "gpt-4o", "family": "gpt"}]}'
         message = f"{path}: {len(problems)} line{'s are' if len(problems) > 1 else ' is'} no provenance"
         raise ToolkitError(message, hint, problems=problems[:SHOWN] + more)
     return {item: tuple(made) for item, made in found.items()}
-
-
-def _read_line(number: int, line: str, found: dict[str, dict[Made, None]], problems: list[str], known: _Known) -> None:
-    """known: what a text between `"made": ` and the end of a line says; few say different things."""
-    match = _LINE.fullmatch(line)
-    if match is not None and match[2] in known:
-        found.setdefault(match[1], {}).update(known[match[2]])
-        return
-    try:
-        row = decode_json(line)
-    except Malformed as error:
-        problems.append(f"line {number}: not JSON: {error}")
-        return
-    if not isinstance(row, dict) or not isinstance(row.get("id"), str) or not isinstance(row.get("made"), list):
-        problems.append(f"line {number}: expected the keys id (a text) and made (a list)")
-        return
-    wrong = [str(one)[:60] for one in row["made"] if not _is_made(one)]
-    if wrong:
-        problems.append(f"line {number}: {row['id']}: a role is one of {', '.join(ROLES)}, `by` a name: {wrong[0]}")
-        return
-    made = dict.fromkeys(Made(*(each.get(key) or "" for key in Made._fields)) for each in row["made"])
-    if match is not None and row.keys() == {"id", "made"}:
-        known[match[2]] = made
-    found.setdefault(row["id"], {}).update(made)
 
 
 def _is_made(one: Any) -> bool:

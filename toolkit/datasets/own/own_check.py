@@ -1,7 +1,5 @@
 """All problems of a folder at once, and warnings: what may be meant so, and often makes numbers say little."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -88,15 +86,10 @@ def check_folder(path: str | Path, *, smallest: float = SMALLEST, parse: Callabl
     if not remarks.problems:
         _add_warnings(own, corpora, smallest, remarks)
     cores = {(group, topic.group_id) for group, topics in own.topics.topics.items() for topic in next(iter(topics.values()))}
-    counts = {
-        "groups": len(own.spec.groups),
-        "modes": len(own.modes),
-        "core queries": len(cores),
-        "queries": len(own.topics.places),
-        "documents": sum(len(each.words) for each in documents.values()),
-        "judgments": 0 if qrels is None else len(qrels),
-        **({} if candidates is None else {"candidates": len(candidates)}),
-    }
+    counts = {"groups": len(own.spec.groups), "modes": len(own.modes), "core queries": len(cores)}
+    counts |= {"queries": len(own.topics.places), "documents": sum(len(each.words) for each in documents.values())}
+    counts |= {"judgments": 0 if qrels is None else len(qrels)}
+    counts |= {} if candidates is None else {"candidates": len(candidates)}
     return Checked(in_order(remarks), counts)
 
 
@@ -168,15 +161,33 @@ def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smal
     labels = highest_labels(own.qrels)
     for group in own.spec.groups:
         name = group["name"]
-        golds = _golds(own, name, labels)
+        # core query -> its gold documents: relevant in base and an instructed mode; without both, relevant at all
+        golds: dict[str, set[str]] = defaultdict(set)
+        base, instructed = own.modes.of(BASE), own.modes.of(INSTRUCTED)
+        for core, _, ids in _variants(own, name):
+            relevant = {mode: set(relevant_of(labels, query_id)) for mode, query_id in ids.items()}
+            asked = set().union(*(relevant[mode] for mode in (instructed if base and instructed else ids)))
+            golds[core] |= asked & relevant[base[0]] if base and instructed else asked
         _say_cores(own, name, golds, labels, remarks)
         _say_instructions(own, name, labels, remarks)
-        _say_candidates(own, name, labels, remarks)
+        # a random order of candidates that scores as an ideal one: no system can be told from another by them
+        lists = own.candidates.rankings() if own.candidates is not None else ()
+        query_ids = {query_id for _, _, ids in _variants(own, name) for query_id in ids.values()}
+        graded = {query_id: [labels.get(query_id, {}).get(doc.doc_id, 0) for doc in ranking] for query_id, ranking in lists}
+        decided = [query_id for query_id, grades in graded.items() if query_id in query_ids and random_order(grades) > IDEAL]
+        if decided:
+            what = f"group {name}: a random order of the candidates scores as an ideal one"
+            which = f"of {len(decided):,} of {len(query_ids):,} queries ({three(decided)}): all or nearly all are relevant"
+            remarks.warning(own.path, 0, f"{what}, {which}", "pool others, too (`tandem runs pool`)")
         if (documents := corpora[name]) is None:
             remarks.warning(own.path, 0, f"group {name} has no documents", "write corpus.jsonl, or search with --index")
         else:
             _say_lengths(name, set().union(*golds.values()), documents, remarks)
-        _say_size(own, name, len(golds), smallest, remarks)
+        cores, needed = len(golds), math.ceil((POWER * DEVIATION / smallest) ** 2)
+        if cores < needed:
+            seen = f"a difference below {smallest_difference(cores):.2f} is hardly seen"
+            queries = f"{cores} core quer{'y' if cores == 1 else 'ies'}"
+            remarks.warning(own.path, 0, f"group {name} has {queries}: {seen}", f"{smallest:g} takes {needed}")
 
 
 def highest_labels(rows: Iterable[Qrel]) -> Mapping[str, dict[str, int]]:
@@ -198,17 +209,6 @@ def _variants(own: OwnFolder, group: str) -> Iterator[tuple[str, str, dict[str, 
     by_mode = own.topics.topics[group]
     for topics in zip(*by_mode.values(), strict=True):
         yield topics[0].group_id, topics[0].original_id, dict(zip(by_mode, (topic.query_id for topic in topics), strict=True))
-
-
-def _golds(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]]) -> dict[str, set[str]]:
-    """Core query -> its gold documents: relevant in base and an instructed mode; without both, relevant at all."""
-    golds: dict[str, set[str]] = defaultdict(set)
-    base, instructed = own.modes.of(BASE), own.modes.of(INSTRUCTED)
-    for core, _, ids in _variants(own, group):
-        relevant = {mode: set(relevant_of(labels, query_id)) for mode, query_id in ids.items()}
-        asked = set().union(*(relevant[mode] for mode in (instructed if base and instructed else ids)))
-        golds[core] |= asked & relevant[base[0]] if base and instructed else asked
-    return golds
 
 
 def _say_cores(
@@ -245,21 +245,6 @@ def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str,
                 remarks.warning(*own.topics.places[base], what, "measures of pairs of modes see nothing there")
 
 
-def _say_candidates(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]], remarks: Remarks) -> None:
-    """Queries of whose candidates a random order scores as an ideal one: no system can be told from another by them."""
-    lists = own.candidates.rankings() if own.candidates is not None else ()
-    ids = {query_id for _, _, ids in _variants(own, group) for query_id in ids.values()}
-    decided = [
-        query_id
-        for query_id, ranking in lists
-        if query_id in ids and random_order([labels.get(query_id, {}).get(doc.doc_id, 0) for doc in ranking]) > IDEAL
-    ]
-    if decided:
-        what = f"group {group}: a random order of the candidates scores as an ideal one"
-        which = f"of {len(decided):,} of {len(ids):,} queries ({three(decided)}): all or nearly all are relevant"
-        remarks.warning(own.path, 0, f"{what}, {which}", "pool others, too (`tandem runs pool`)")
-
-
 def random_order(labels: Sequence[int], k: int = 10) -> float:
     """The nDCG@k to be expected of documents with these labels in a random order, where their best order has 1; 0 without gain.
 
@@ -288,14 +273,6 @@ def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Re
 def smallest_difference(cores: int) -> float:
     """What a paired test sees with 80 % power at 5 %, over this many core queries."""
     return POWER * DEVIATION / math.sqrt(cores)
-
-
-def _say_size(own: OwnFolder, group: str, cores: int, smallest: float, remarks: Remarks) -> None:
-    needed = math.ceil((POWER * DEVIATION / smallest) ** 2)
-    if cores < needed:
-        seen = f"a difference below {smallest_difference(cores):.2f} is hardly seen"
-        queries = f"{cores} core quer{'y' if cores == 1 else 'ies'}"
-        remarks.warning(own.path, 0, f"group {group} has {queries}: {seen}", f"{smallest:g} takes {needed}")
 
 
 def lines(remarks: Iterable[Remark]) -> list[str]:

@@ -32,7 +32,6 @@ from toolkit.datasets.own.own_topics import OwnTopics, from_files, from_rows
 from toolkit.datasets.own.remarks import Remarks, refuse
 from toolkit.registry.loader import did_you_mean
 
-LAYOUT = "folder"
 ENDINGS = {
     "corpus": ("jsonl", "tsv", "trec", "txt"),
     "topics": ("jsonl", "tsv", "trec", "txt"),
@@ -108,7 +107,11 @@ class OwnFolder:
         for path in sorted(self.path.iterdir()):
             match = NAMED.fullmatch(path.name)
             if match is None or not path.is_file():
-                self._near_miss(path)
+                # a file that seems to be meant as one of the folder's: `topic.jsonl`, `Qrels.txt`
+                word, _, rest = path.name.partition(".")
+                near = MEANT.get(word.lower(), word.lower())
+                if path.is_file() and near in ENDINGS and rest:
+                    self.remarks.warning(path, 0, "the file is not read", f"is it meant as {near}.{rest}?")
                 continue
             what, words, ending = match[1], match[2] or "", match[3]
             if ending not in ENDINGS[what]:
@@ -119,13 +122,6 @@ class OwnFolder:
             else:
                 found[what].append(_File(path, words, ending))
         return found
-
-    def _near_miss(self, path: Path) -> None:
-        """A file that seems to be meant as one of the folder's: `topic.jsonl`, `Qrels.txt`."""
-        what, _, ending = path.name.partition(".")
-        near = MEANT.get(what.lower(), what.lower())
-        if path.is_file() and near in ENDINGS and ending:
-            self.remarks.warning(path, 0, "the file is not read", f"is it meant as {near}.{ending}?")
 
     def _read_topics(self) -> OwnTopics:
         files, modes = self._files["topics"], self.modes
@@ -157,13 +153,11 @@ class OwnFolder:
             known = [*modes, *(groups if groups and len(groups) > 1 else ())]
             kinds = "mode or group" if groups and len(groups) > 1 else "mode"
             what = f"{words!r} is no {kinds}" if words else "of which mode are they?"
-            todo = f"{did_you_mean(words, known)}known: {', '.join(known) or 'none'}"
-            self.remarks.problem(file.path, 0, what, todo)
+            self.remarks.problem(file.path, 0, what, f"{did_you_mean(words, known)}known: {', '.join(known) or 'none'}")
         return "", ""
 
     def _of_modes(self, what: str) -> list[QrelsFile]:
-        groups = {part_name(group): group for group in self.topics.topics}
-        known = len(self.remarks)
+        groups, known = {part_name(group): group for group in self.topics.topics}, len(self.remarks)
         files = [(file, self._divided(file, groups)[1]) for file in self._files[what]]
         if len(self.remarks) > known or self.declared.refused:  # of which mode some are is not known
             return [(file.path, mode) for file, mode in files if mode]
@@ -213,15 +207,10 @@ class OwnFolder:
         for key in [key for key in declared.selections if key not in selections]:
             what = f"selection {key!r} names a group that is not there"
             self.remarks.problem(self.path / FILE, self._line("selections", key), what, f"groups: {', '.join(order)}")
-        return BenchmarkSpec(
-            name=declared.name or "unnamed",
-            description=declared.description or DESCRIPTION,
-            layout=LAYOUT,
-            groups=tuple(groups),
-            selections=selections,
-            folder=str(self.path.absolute()),
-            **{key: getattr(declared, key) for key in ("modes", "measures", "source", "counts", "options", "smallest_effects")},
-        )
+        said = {key: getattr(declared, key) for key in ("modes", "measures", "source", "counts", "options", "smallest_effects")}
+        said |= {"name": declared.name or "unnamed", "description": declared.description or DESCRIPTION}
+        place = str(self.path.absolute())
+        return BenchmarkSpec(layout="folder", groups=tuple(groups), selections=selections, folder=place, **said)
 
     def _check_names(self) -> None:
         """Names of parts that can be read in two ways: `NAME-g-pos` is of a group `g-pos`, and of `g` in a mode `pos`."""
@@ -240,13 +229,9 @@ def open_folder(path: str | Path) -> OwnFolder:
     if not (folder / FILE).is_file():
         what = f"{folder} has no {FILE}" if folder.is_dir() else f"no folder {folder}"
         raise ToolkitError(what, f"`tandem benchmarks new {folder}` begins one")
-    return _opened(folder, state_of(folder))
-
-
-def state_of(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Names, sizes and times of the files in a folder: it changes when they do."""
+    # names, sizes and times of its files: they change when what it holds does
     files = sorted((path.name, path.stat()) for path in folder.iterdir() if path.is_file())
-    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in files)
+    return _opened(folder, tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in files))
 
 
 @functools.lru_cache(maxsize=8)

@@ -8,7 +8,6 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.modes import Modes
 from toolkit.core.runs import Run, round_robin
-from toolkit.core.topics import Topic
 from toolkit.datasets.benchmark import Benchmark
 from toolkit.datasets.names import TopicPart, TopicSet
 from toolkit.datasets.own.own_new import DEPTH, Content
@@ -48,8 +47,7 @@ def from_runs(
         names = ", ".join(dict.fromkeys(one.name for one in sets))
         raise ToolkitError(f"the runs are of different topics: {names}", "name runs of the same topics, or --topics")
     asked = sets[0]
-    modes = _modes(asked)
-    pools = _pools([one.content for one in recorded], depth)
+    modes, pools = _modes(asked), _pools([one.content for one in recorded], depth)
     if not pools.keys() & {topic.query_id for topic in asked.topics}:
         raise ToolkitError(f"no run has a query of {asked.name}", "name the topics that they were made with: --topics")
     docs: dict[str, Doc] = {}
@@ -81,18 +79,15 @@ def _rows(part: TopicPart, modes: Modes, several: bool) -> list[dict[str, Any]]:
     """Rows of topics.jsonl, one a query over all its modes."""
     rows: dict[str, dict[str, Any]] = {}
     for topic in part.topics:
-        row = rows.setdefault(topic.base_id, _row(topic, part.group if several else ""))
+        facts = {"id": topic.base_id, "query": topic.query or topic.text, "group": part.group if several else ""}
+        facts |= {"core": topic.group_id, "condition": topic.condition}
+        facts |= {"perspectives": list(topic.perspectives), "wordings": dict(topic.wordings)}
+        row = rows.setdefault(topic.base_id, {key: value for key, value in facts.items() if value})
         if modes and (topic.instruction or modes[topic.mode] != "base"):
             row.setdefault("instructions", {})[topic.mode] = topic.instruction
         elif not modes and topic.instruction:
             row["instruction"] = topic.instruction
     return list(rows.values())
-
-
-def _row(topic: Topic, group: str) -> dict[str, Any]:
-    row = {"id": topic.base_id, "query": topic.query or topic.text, "group": group, "core": topic.group_id}
-    more = {"condition": topic.condition, "perspectives": list(topic.perspectives), "wordings": dict(topic.wordings)}
-    return {key: value for key, value in {**row, **more}.items() if value}
 
 
 def _judged(topics: TopicSet, modes: Modes, pools: Mapping[str, Sequence[str]]) -> dict[str, list[tuple[str, str, str, str]]]:

@@ -14,7 +14,6 @@ from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
-from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import home, open_output, write_text
 from toolkit.core.system.lazy_names import yaml
 from toolkit.core.system.yaml_json import plain, read_yaml
@@ -114,8 +113,7 @@ def declaration(folder: Path, modes: Modes, *, name: str, measures: Sequence[str
     named = f"modes: {{{', '.join(f'{mode}: {role}' for mode, role in modes.items())}}}" if modes else "# modes: {base: base}"
     form = read_yaml(NEW)["declaration"]
     filled = form.format(folder=folder, name=name or folder.resolve().name, modes=named, measures=shown)
-    rest = "".join(f"{key}: {_json(value)}\n" for key, value in more.items())
-    return (filled + rest).rstrip("\n")
+    return (filled + "".join(f"{key}: {_json(value)}\n" for key, value in more.items())).rstrip("\n")
 
 
 def example(modes: Modes) -> Content:
@@ -124,10 +122,8 @@ def example(modes: Modes) -> Content:
     instructions = {mode: given["instructions"][role] for mode, role in modes.items() if role != BASE}
     row = {"id": "q1", "query": given["query"], **({"instructions": instructions} if modes else {})}
     roles = modes or {"": BASE}
-    judged = {
-        mode: [("q1", "0", doc_id, str(label)) for doc_id, label in given["labels"][role].items()]
-        for mode, role in roles.items()
-    }
+    labels = {mode: given["labels"][role].items() for mode, role in roles.items()}
+    judged = {mode: [("q1", "0", doc_id, str(label)) for doc_id, label in rows] for mode, rows in labels.items()}
     return Content([Doc(**doc) for doc in given["documents"]], [row], judged)
 
 
@@ -173,25 +169,23 @@ def from_tables(docs: Any, topics: Any, qrels: Any, modes: Modes) -> Content:
     from toolkit.files.runs.conversion import as_qrels
 
     rows = [_named(row, IDS, "id") for row in _records(topics, "query")]
-    kept = [Doc(str(row["id"]), row.get("title") or "", row.get("text", row.get("contents", ""))) for row in _doc_records(docs)]
+    if isinstance(docs, str | Path):
+        from toolkit.files.texts.documents import corpus_from_files
+
+        kept = list(corpus_from_files(docs).documents())
+    else:
+        given = (_named(row, ("id", "_id", "doc_id", "docno"), "id") for row in _records(docs, "text"))
+        kept = [Doc(str(row["id"]), row.get("title") or "", row.get("text", row.get("contents", ""))) for row in given]
     by_mode = isinstance(qrels, Mapping) and modes and set(qrels) <= set(modes)
-    given = {} if qrels is None else qrels if by_mode else {"": qrels}
+    labelled = {} if qrels is None else qrels if by_mode else {"": qrels}
     judged: dict[str, list[tuple[str, str, str, str]]] = {}
-    for mode, one in given.items():
+    for mode, one in labelled.items():
         for row in as_qrels(one):
             base, ending = (row.query_id, mode) if mode else modes.split(row.query_id)
             judged.setdefault(ending, []).append((base, row.iteration, row.doc_id, str(row.relevance)))
     if modes and "" in judged:
         raise ToolkitError(f"judgments of query {judged[''][0][0]} carry no mode", f"ids end in one: {', '.join(modes)}")
     return Content(kept, rows, judged)
-
-
-def _doc_records(docs: Any) -> Iterable[Mapping[str, Any]]:
-    if isinstance(docs, str | Path):
-        from toolkit.files.texts.documents import corpus_from_files
-
-        return ({"id": doc.doc_id, "title": doc.title, "text": doc.text} for doc in corpus_from_files(docs).documents())
-    return [_named(row, ("id", "_id", "doc_id", "docno"), "id") for row in _records(docs, "text")]
 
 
 def _records(table: Any, value: str) -> list[Mapping[str, Any]]:
@@ -248,12 +242,7 @@ def register(path: str | Path) -> Path:
         hint = f"name yours otherwise: `name:` in {own.path}/benchmark.yaml"
         raise ToolkitError(f"there is another benchmark {spec.name}", hint)
     entry.parent.mkdir(parents=True, exist_ok=True)
-    write_text(entry, ENTRY_HEAD + _text(spec))
-    return entry
-
-
-def _text(spec: BenchmarkSpec) -> str:
     content = {field.name: plain(getattr(spec, field.name)) for field in fields(spec)}
-    needed = {"modes", "groups", "measures", "source"}
-    content = {name: value for name, value in content.items() if value or name in needed}
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    content = {name: value for name, value in content.items() if value or name in ("modes", "groups", "measures", "source")}
+    write_text(entry, ENTRY_HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+    return entry

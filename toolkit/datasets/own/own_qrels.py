@@ -27,7 +27,11 @@ def read_judgments(files: Sequence[QrelsFile], topics: OwnTopics, modes: Modes, 
         try:
             qrels = read_qrels(path)
         except ToolkitError as error:
-            if not _not_judged(path, remarks):
+            content = columns(without_marks(read_bytes(path)))
+            if waiting := [place.number for place, row in content if len(row) == 4 and row[3] == UNJUDGED]:
+                several = f"{len(waiting):,} documents from here on are" if len(waiting) > 1 else "a document is"
+                remarks.problem(path, waiting[0], f"{several} not judged yet", "write 1 or 0 in place of each ?")
+            else:
                 remarks.of_error(path, error)
                 ids = dict.fromkeys(query_id for _, query_id, _ in lines_of(path, lambda *_: True))
                 _names(list(ids), path, mode, topics, modes, remarks)
@@ -35,7 +39,11 @@ def read_judgments(files: Sequence[QrelsFile], topics: OwnTopics, modes: Modes, 
         names = _names(qrels.query_ids, path, mode, topics, modes, remarks)
         known = {topic.query_id: topic for each in topics.topics.values() for of_mode in each.values() for topic in of_mode}
         _check_subtopics(qrels, names, known, path, remarks)
-        parts.append(_renamed(qrels, names))
+        if all(query_id in names for query_id in qrels.query_ids) and len(set(names.values())) == len(names):
+            parts.append(qrels.with_query_ids(names[query_id] for query_id in qrels.query_ids))
+        else:  # the judgments of the known queries
+            rows = (row._replace(query_id=names[row.query_id]) for row in qrels if row.query_id in names)
+            parts.append(Qrels.from_rows(rows, qrels.source))
     return join_qrels(parts) if parts else None
 
 
@@ -65,24 +73,13 @@ def lines_of(path: Path, wanted: Callable[[str, str], bool]) -> list[tuple[int, 
     return found
 
 
-def _not_judged(path: Path, remarks: Remarks) -> bool:
-    """Whether a file has lines that wait for a judgment, which is said once."""
-    lines = [place.number for place, row in columns(without_marks(read_bytes(path))) if len(row) == 4 and row[3] == UNJUDGED]
-    if lines:
-        several = f"{len(lines):,} documents from here on are" if len(lines) > 1 else "a document is"
-        remarks.problem(path, lines[0], f"{several} not judged yet", "write 1 or 0 in place of each ?")
-    return bool(lines)
-
-
 def _names(
     query_ids: Sequence[str], path: Path, mode: str, topics: OwnTopics, modes: Modes, remarks: Remarks
 ) -> Mapping[str, str]:
     """Query id of a file -> ours, with its mode; ids that are of no query are problems, with their first lines."""
     names, unknown, strange = {}, {}, []
     for query_id in query_ids:
-        base, ending = modes.split(query_id)
-        if query_id in topics.groups:
-            base, ending = query_id, ""
+        base, ending = (query_id, "") if query_id in topics.groups else modes.split(query_id)
         if base not in topics.groups:
             strange.append(query_id)
             near = did_you_mean(base, topics.groups).strip()
@@ -90,8 +87,7 @@ def _names(
         elif ending and mode and ending != mode:
             unknown[query_id] = (f"query {query_id} is of mode {ending}", f"the file is of mode {mode}")
         elif modes and not ending and not mode:
-            example = join_mode(query_id, next(iter(modes)))
-            todo = f"write {example}, or one file a mode: {path.stem}.MODE.txt"
+            todo = f"write {join_mode(query_id, next(iter(modes)))}, or one file a mode: {path.stem}.MODE.txt"
             unknown[query_id] = (f"query {query_id} carries no mode", todo)
         else:
             names[query_id] = join_mode(base, ending or mode)
@@ -118,10 +114,3 @@ def _check_subtopics(qrels: Qrels, names: Mapping[str, str], known: Mapping, pat
             line = next((line for line, *_ in lines), 0)
             what = f"query {row.query_id} has {most[row.query_id]} perspectives, this is of perspective {number}"
             remarks.problem(path, line, what, "column two numbers the perspectives from 1")
-
-
-def _renamed(qrels: Qrels, names: Mapping[str, str]) -> Qrels:
-    """The judgments of the known queries, under our ids."""
-    if all(query_id in names for query_id in qrels.query_ids) and len(set(names.values())) == len(names):
-        return qrels.with_query_ids(names[query_id] for query_id in qrels.query_ids)
-    return Qrels.from_rows((row._replace(query_id=names[row.query_id]) for row in qrels if row.query_id in names), qrels.source)

@@ -80,8 +80,7 @@ def from_rows(path: Path, modes: Modes, remarks: Remarks, ignored: Sequence[str]
         what = f"{len(undeclared):,} queries from here on have instructions ({named}), benchmark.yaml has no modes"
         remarks.problem(*undeclared[0].place, what, "declare them: modes: {base: base, pos: instructed}")
     broken = {remark.line for remark in remarks[said:]} - {query.place.line for query in queries.values()}
-    lost = math.inf if not rows else len(broken)
-    return replace(_assembled(list(queries.values()), modes, remarks), lost=lost)
+    return replace(_assembled(list(queries.values()), modes, remarks), lost=len(broken) if rows else math.inf)
 
 
 def from_files(files: Sequence[tuple[Path, str, str]], modes: Modes, remarks: Remarks) -> OwnTopics:
@@ -100,7 +99,8 @@ def from_files(files: Sequence[tuple[Path, str, str]], modes: Modes, remarks: Re
         for topic in topics:
             base = topic.query_id.removesuffix(ending)
             found = {"condition": topic.condition, "perspectives": topic.perspectives, "wordings": topic.wordings}
-            place = Place(path, _line_with(path, topic.query_id))
+            word = re.search(rf"(?<![\w.-]){re.escape(topic.query_id)}(?![\w.-])", _text_of(path))
+            place = Place(path, _text_of(path).count("\n", 0, word.start()) + 1 if word else 0)
             query = queries.setdefault(base, _Query(place, base, topic.query, group, topic.group_id, more=found))
             if query.group != group:
                 remarks.problem(*place, f"query {base} is in {query.place.path.name} too", "a query is in one group")
@@ -114,12 +114,6 @@ def from_files(files: Sequence[tuple[Path, str, str]], modes: Modes, remarks: Re
         for mode in [mode for mode in modes if mode in there and mode not in known and mode not in unread]:
             remarks.problem(*queries[base].place, f"query {base} is not in mode {mode}", "pose it in every mode")
     return replace(_assembled(list(queries.values()), modes, remarks), lost=math.inf if unread else 0)
-
-
-def _line_with(path: Path, query_id: str) -> int:
-    """The first line that has an id as a word; 0 where none has."""
-    found = re.search(rf"(?<![\w.-]){re.escape(query_id)}(?![\w.-])", _text_of(path))
-    return _text_of(path).count("\n", 0, found.start()) + 1 if found else 0
 
 
 @functools.lru_cache(maxsize=1)
@@ -236,16 +230,9 @@ def _assembled(queries: Sequence[_Query], modes: Modes, remarks: Remarks) -> Own
         core = query.core or cores.setdefault((group, query.query), query.base_id)
         by_mode = topics.setdefault(group, {mode: [] for mode in modes or ("",)})
         for mode in modes or ("",):
-            by_mode[mode].append(_topic(query, mode, core))
-    return OwnTopics(
-        topics,
-        {query.base_id: query.place for query in queries},
-        {query.base_id: query.group or ONE_GROUP for query in queries},
-    )
-
-
-def _topic(query: _Query, mode: str, core: str) -> Topic:
-    instruction = query.instructions.get(mode, "").strip()
-    given = {"text": query.texts[mode]} if query.texts.get(mode) else {}
-    more = {"group_id": core, "original_id": query.base_id, **given, **query.more}
-    return topic_in_mode(query.base_id, mode, query.query, instruction, **more)
+            instruction = query.instructions.get(mode, "").strip()
+            given = {"text": query.texts[mode]} if query.texts.get(mode) else {}
+            more = {"group_id": core, "original_id": query.base_id, **given, **query.more}
+            by_mode[mode].append(topic_in_mode(query.base_id, mode, query.query, instruction, **more))
+    places = {query.base_id: query.place for query in queries}
+    return OwnTopics(topics, places, {query.base_id: query.group or ONE_GROUP for query in queries})

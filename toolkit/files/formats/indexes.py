@@ -47,9 +47,8 @@ def read_index_record(folder: Path) -> dict[str, Any] | None:
 def write_index_record(folder: Path, record: dict[str, Any], command: str, started: float, **libraries: Any) -> None:
     """Write a record, with the SHA-256 of each file of the index, and how it was made: since `started`, by these versions."""
     made = {"command": command, "tandem-ir": __version__, **libraries, "wall time": round(time.time() - started, 1)}
-    implementation = {**record.get("implementation", {}), **made}
-    whole = {"format": FORMAT, **record, "implementation": implementation, "files": file_digests(folder)}
-    write_yaml_record(folder, whole)
+    facts = {"format": FORMAT, **record, "implementation": {**record.get("implementation", {}), **made}}
+    write_yaml_record(folder, {**facts, "files": file_digests(folder)})
 
 
 def write_yaml_record(folder: Path, record: Mapping[str, Any]) -> None:
@@ -79,20 +78,11 @@ def system_facts(spec: SystemSpec) -> dict[str, str]:
     template   the digest of all its templates and parameters
     passages   of those alone that shape the vectors of documents: indexes that agree in it have the same vectors
     """
-    return {
-        "system": spec.name,
-        "recipe": spec.recipe,
-        "revision": spec.revision,
-        "template": template_digest(spec),
-        "passages": _passage_digest(spec),
-        "similarity": str(spec.parameters.get("similarity", "")),
-    }
-
-
-def _passage_digest(spec: SystemSpec) -> str:
     templates = {name: template for name, template in spec.templates.items() if name not in ("query", "plain", "instruction")}
     parameters = {name: value for name, value in spec.parameters.items() if not name.startswith("query_")}
-    return template_digest(replace(spec, templates=templates, parameters=parameters))
+    passages = template_digest(replace(spec, templates=templates, parameters=parameters))
+    facts = {"system": spec.name, "recipe": spec.recipe, "revision": spec.revision, "template": template_digest(spec)}
+    return {**facts, "passages": passages, "similarity": str(spec.parameters.get("similarity", ""))}
 
 
 def made_with(record: Mapping[str, Any], spec: SystemSpec) -> bool:
@@ -108,10 +98,8 @@ def check_made_with(index: str | Path, record: Mapping[str, Any], spec: SystemSp
     """
     for name, recorded, wanted in _differences(record, spec):
         maker = " with recipe ".join(filter(None, (record.get("system", "an unknown system"), record.get("recipe"))))
-        raise ToolkitError(
-            f"index {index} was made with {name} {_shown(recorded)}, not {_shown(wanted)}",
-            f"search it with {maker} as it was then, or index the documents again",
-        )
+        hint = f"search it with {maker} as it was then, or index the documents again"
+        raise ToolkitError(f"index {index} was made with {name} {_shown(recorded)}, not {_shown(wanted)}", hint)
 
 
 def _differences(record: Mapping[str, Any], spec: SystemSpec) -> list[tuple[str, str, str]]:

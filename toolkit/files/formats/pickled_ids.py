@@ -33,8 +33,7 @@ def pickled_ids(path: Path, column: int = 0) -> Iterator[str]:
     Raises ToolkitError, with the byte, at anything but lists, tuples, texts and numbers, at an entry without an id, and where
     the file breaks off.
     """
-    recalled = {str(argument) for name, argument, _ in _instructions(path) if name in RECALL}
-    machine = _Machine(recalled, column)
+    machine = _Machine({str(argument) for name, argument, _ in _instructions(path) if name in RECALL}, column)
     for name, argument, position in _instructions(path):
         try:
             yield from machine.follow(name, argument)
@@ -90,24 +89,30 @@ class _Machine:
         elif name in ("BINFLOAT", "FLOAT") or name in CONSTANTS:
             self.stack.append(CONSTANTS.get(name, argument))
         elif name in ("APPEND", "APPENDS"):
-            yield from self._appended([self.stack.pop()] if name == "APPEND" else self._marked())
+            entries = [self.stack.pop()] if name == "APPEND" else self._marked()
+            target = self.stack[-1]
+            if target is self.ids:
+                yield from map(self._id_of, entries)
+            elif type(target) is list:
+                target.extend(entries)
+            else:
+                raise Refused("entries without their list")
         elif name in REMEMBER:
-            self._remember(str(self.remembered if name == "MEMOIZE" else argument))
+            place = str(self.remembered if name == "MEMOIZE" else argument)
+            self.remembered += 1
+            if place in self.recalled:
+                self.memory[place] = self.stack[-1]
         elif name in RECALL:
-            self._recall(str(argument))
+            place = str(argument)
+            if place not in self.memory:
+                raise Refused("a value that is not there")
+            if self.memory[place] is self.ids:
+                raise Refused("the list is in itself")
+            self.stack.append(self.memory[place])
         elif name in OTHERS:
             OTHERS[name](self)
         else:
             raise Refused(f"the instruction {name} makes something else than ids")
-
-    def _appended(self, entries: list[Any]) -> Iterator[str]:
-        target = self.stack[-1]
-        if target is self.ids:
-            yield from map(self._id_of, entries)
-        elif type(target) is list:
-            target.extend(entries)
-        else:
-            raise Refused("entries without their list")
 
     def _id_of(self, entry: Any) -> str:
         value = entry
@@ -120,18 +125,6 @@ class _Machine:
         if not str(value) or "\n" in str(value) or "\r" in str(value):
             raise Refused(f"an id of no or several lines: {str(value)[:40]!r}")
         return str(value)
-
-    def _remember(self, place: str) -> None:
-        self.remembered += 1
-        if place in self.recalled:
-            self.memory[place] = self.stack[-1]
-
-    def _recall(self, place: str) -> None:
-        if place not in self.memory:
-            raise Refused("a value that is not there")
-        if self.memory[place] is self.ids:
-            raise Refused("the list is in itself")
-        self.stack.append(self.memory[place])
 
     def _marked(self) -> list[Any]:
         """All since the last mark."""

@@ -106,16 +106,9 @@ class VectorStore:
             path.unlink()  # by workers whose shards were never counted, as in a job of more or smaller ones
 
     def _write(self, more: Mapping[str, Any]) -> None:
-        record = {
-            "format": FORMAT,
-            "kind": KIND,
-            "complete": self.complete,
-            **self.facts,
-            **more,
-            "rows": sum(shard.rows for shard in self.shards),
-            "digest": _digest(self.shards),
-            "shards": [asdict(shard) for shard in self.shards],
-        }
+        rows = {"rows": sum(shard.rows for shard in self.shards), "digest": _digest(self.shards)}
+        shards = [asdict(shard) for shard in self.shards]
+        record = {"format": FORMAT, "kind": KIND, "complete": self.complete, **self.facts, **more, **rows, "shards": shards}
         write_yaml_record(self.folder, record)
 
 

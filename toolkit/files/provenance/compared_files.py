@@ -37,7 +37,13 @@ def comparing(folders: Iterable[Path], *, again: bool = False) -> Iterator[set[P
     except Exception as error:  # damaged files may be why
         failure = error
     for folder, problems in work.result().items():
-        _remember(folder, states[folder], problems)
+        with suppress(OSError):  # a home that may only be read
+            _place(folder).unlink(missing_ok=True)
+            if problems == []:
+                write_text(_place(folder), states[folder])
+        if problems:
+            message = f"the files in {folder} are not as they were: {three(problems)}"
+            raise ToolkitError(message, "build, encode or fetch it again; remove what is no part of it")
         compared |= set() if problems is None else {folder}
     if failure:
         raise failure
@@ -82,14 +88,3 @@ def _is_remembered(folder: Path, state: str) -> bool:
         place = _place(folder)
         return 0 <= time.time() - place.stat().st_mtime < DAY and place.read_bytes() == state.encode()
     return False
-
-
-def _remember(folder: Path, state: str, problems: list[str] | None) -> None:
-    """Remember a folder without problems; ToolkitError for one that has some."""
-    with suppress(OSError):  # a home that may only be read
-        _place(folder).unlink(missing_ok=True)
-        if problems == []:
-            write_text(_place(folder), state)
-    if problems:
-        message = f"the files in {folder} are not as they were: {three(problems)}"
-        raise ToolkitError(message, "build, encode or fetch it again; remove what is no part of it")

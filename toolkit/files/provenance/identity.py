@@ -55,7 +55,11 @@ def model_identity(
     facts: dict[str, Any] = {"checkpoint": spec.checkpoint, "revision": spec.revision or "not pinned"}
     if spec.is_python:
         module, _, factory = spec.checkpoint.removeprefix(PYTHON).partition(":")
-        facts |= {"module": module, "factory": factory, **_modules(spec)}
+        facts |= {"module": module, "factory": factory}
+        with suppress(ToolkitError):  # an object that was passed itself may come from no module that can be found
+            source = find_source(spec.checkpoint)
+            if source.sha256 in spec.revision and len(source.files) > 1:  # whose digest is the revision
+                facts["modules"] = list(source.files)
     if spec.passage_checkpoint:
         facts["passage checkpoint"] = spec.passage_checkpoint
     if spec.base:
@@ -68,23 +72,11 @@ def model_identity(
     return facts | ({"template digest": template_digest(spec)} if template else {})
 
 
-def _modules(spec: SystemSpec) -> dict[str, list[str]]:
-    """The files whose digest is the revision of an object of Python, where there are several."""
-    with suppress(ToolkitError):  # an object that was passed itself may come from no module that can be found
-        source = find_source(spec.checkpoint)
-        if source.sha256 in spec.revision and len(source.files) > 1:
-            return {"modules": list(source.files)}
-    return {}
-
-
 def _digest_of_files(folders: Sequence[Path]) -> str:
     """SHA-256 over relative names and digests of all files in some folders."""
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(path for path in (folder.rglob("*") if folder.is_dir() else [folder]) if path.is_file()):
-            digest.update(
-                f"{path.relative_to(folder) if path != folder else path.name} {file_sha256(path)}\n".encode(
-                    errors="surrogateescape"
-                )
-            )
+            name = path.relative_to(folder) if path != folder else path.name
+            digest.update(f"{name} {file_sha256(path)}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,17 +37,18 @@ def run_names(runs: Sequence[NamedRun]) -> list[str]:
     """
     names = [_name(run) for run in runs]
     for details in (_recipe, _first_stage, _parameters, _file_parts, _files):
-        for alike in _alike(names):
-            texts = details([runs[place] for place in alike])
-            for place, text in zip(alike, texts, strict=True):
+        places = defaultdict(list)
+        for place, name in enumerate(names):
+            places[name].append(place)
+        for alike in (each for each in places.values() if len(each) > 1):
+            for place, text in zip(alike, details([runs[place] for place in alike]), strict=True):
                 names[place] = _joined(names[place], text)
     return names
 
 
 def _name(run: NamedRun) -> str:
     record = _record(run)
-    called_by_file = run.tag in run.source.split(", ")
-    tag = str(record.get("tag") or stem(run.tag)) if called_by_file else run.tag
+    tag = str(record.get("tag") or stem(run.tag)) if run.tag in run.source.split(", ") else run.tag
     system, fusion = system_name(tag, record), part(record, "method").get("fusion")
     if tag.endswith(f".rerank-{system}"):
         tag = system
@@ -59,14 +60,6 @@ def _name(run: NamedRun) -> str:
 
 def _joined(*parts: str) -> str:
     return BETWEEN.join(filter(None, parts))
-
-
-def _alike(names: Sequence[str]) -> Iterable[list[int]]:
-    """Where the names stand that are the same."""
-    places = defaultdict(list)
-    for place, name in enumerate(names):
-        places[name].append(place)
-    return [alike for alike in places.values() if len(alike) > 1]
 
 
 def _recipe(runs: Sequence[NamedRun]) -> list[str]:
@@ -85,8 +78,7 @@ def _first_stage(runs: Sequence[NamedRun]) -> list[str]:
 
 def _parameters(runs: Sequence[NamedRun]) -> list[str]:
     """As many of the last step's parameters as tell the runs apart, in the order of the record."""
-    facts = [last_step(_record(run)) for run in runs]
-    texts = [""] * len(runs)
+    facts, texts = [last_step(_record(run)) for run in runs], [""] * len(runs)
     for name in dict.fromkeys(name for each in facts for name in each if _is_said(name)):
         values = [each.get(name) for each in facts]
         shown = [f"{name.replace('_', ' ')} {value}" if value is not None else "" for value in values]

@@ -90,8 +90,7 @@ class Provenance:
 
     def step(self, kind: str, facts: Mapping[str, Any]) -> Provenance:
         """With one more step: a file may have gone through several of one kind (`reranking`)."""
-        steps = self.method.get(kind, ())
-        return replace(self, method={**self.method, kind: [*steps, dict(facts)]})
+        return replace(self, method={**self.method, kind: [*self.method.get(kind, ()), dict(facts)]})
 
     def having(self, **parts: Any) -> Provenance:
         """With these parts of `data`; what is empty is left out."""
@@ -176,10 +175,26 @@ def read_recorded(source: str | Path, read: Callable[[str | Path], T], what: str
 
 def record_of(provenance: Provenance, *, tag: str, seconds: float, what: str, made: Mapping[str, Any]) -> dict[str, Any]:
     """The whole record of a file: `made` is what it says of the file itself, under `data: <what>`; `seconds` is wall time."""
+    try:
+        distribution = platform.freedesktop_os_release()["PRETTY_NAME"]  # `Debian GNU/Linux 12 (bookworm)`
+    except OSError:  # outside Linux
+        distribution = platform.platform()
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # of this process; a GPU's memory is not counted
+    most = most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, Linux in kilobytes
     return {
         "tag": tag,
-        "platform": platform_facts(),
-        "implementation": implementation_facts(seconds),
+        "platform": {
+            "hardware": {
+                "cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()},
+                "ram": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB",
+            },
+            "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": distribution},
+            "software": {"libraries": {"python": [f"{name}=={number}" for name, number in versions(LIBRARIES).items()]}},
+        },
+        "implementation": {
+            "executable": {"cmd": command_line(), "wall time": round(seconds, 2), "peak memory": most},
+            "source": {"name": "tandem-ir", "version": __version__, "lang": f"python {platform.python_version()}"},
+        },
         "method": {"automatic": True, **provenance.method},
         "data": {**provenance.data, what: dict(made)},
     }
@@ -252,8 +267,7 @@ def to_yaml(record: Mapping[str, Any]) -> bytes:
     def place(name: str) -> tuple[int, str]:
         return (PARTS.index(name), "") if name in PARTS else (len(PARTS), name)
 
-    ordered = {name: record[name] for name in sorted(record, key=place)}
-    return dump_yaml(ordered).encode()
+    return dump_yaml({name: record[name] for name in sorted(record, key=place)}).encode()
 
 
 LIBRARIES = (
@@ -262,37 +276,11 @@ LIBRARIES = (
 )
 
 
-def platform_facts() -> dict[str, Any]:
-    """Hardware, operating system, versions of the libraries that numbers may depend on."""
-    return {
-        "hardware": {
-            "cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()},
-            "ram": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB",
-        },
-        "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": _distribution()},
-        "software": {"libraries": {"python": [f"{name}=={number}" for name, number in versions(LIBRARIES).items()]}},
-    }
-
-
-def implementation_facts(seconds: float) -> dict[str, Any]:
-    """Command line, wall time in seconds, peak memory in bytes; Tandem's version and Python's."""
-    return {
-        "executable": {"cmd": command_line(), "wall time": round(seconds, 2), "peak memory": peak_memory()},
-        "source": {"name": "tandem-ir", "version": __version__, "lang": f"python {platform.python_version()}"},
-    }
-
-
 def command_line() -> str:
     """How this process was called; by name, not by place: `python -m toolkit.search ...`, `tandem search ...`."""
     program, *arguments = sys.orig_argv[1:] or [""]
     name = Path(program).name
     return shlex.join([name, *arguments] if name == "tandem" else ["python", name, *arguments])
-
-
-def peak_memory() -> int:
-    """Bytes of memory that this process used at most; a GPU's are not counted."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, Linux in kilobytes
 
 
 def versions(libraries: Iterable[str]) -> dict[str, str]:
@@ -306,11 +294,3 @@ def versions(libraries: Iterable[str]) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return installed
-
-
-def _distribution() -> str:
-    """`Debian GNU/Linux 12 (bookworm)`; outside Linux, what Python calls the system."""
-    try:
-        return platform.freedesktop_os_release()["PRETTY_NAME"]
-    except OSError:
-        return platform.platform()

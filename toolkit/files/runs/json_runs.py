@@ -18,7 +18,7 @@ from toolkit.files.texts.lines import first_lines, text_lines, without_marks
 from toolkit.files.texts.named_columns import NAMES, is_run, one_word, run_from_columns
 
 MTEB_META = "mteb_model_meta"
-JSON_HINT = "a run is {query_id: {doc_id: score}}"
+JSON_HINT, NOT_NESTED = "a run is {query_id: {doc_id: score}}", "not a mapping of query_id to doc_id to score"
 LINES_HINT = 'a line is {"query_id": ..., "doc_id": ..., "score": ...}'
 MOST = 1 << 30  # bytes that ranx's form is unpacked to
 LZ4 = b"\x04\x22\x4d\x18"  # the first bytes of a frame
@@ -68,7 +68,7 @@ def parse_mteb(data: bytes, source: str) -> Run:
         tag = (content.pop(MTEB_META) or {}).get("model_name")
         parts = {(subset, split): run for subset, splits in content.items() for split, run in splits.items()}
     except (AttributeError, KeyError, TypeError) as error:
-        raise _not_nested(source) from error
+        raise ToolkitError(f"{source}: {NOT_NESTED}", JSON_HINT) from error
     if len(parts) != 1:
         names = ", ".join("/".join(part) for part in parts) or "none"
         raise ToolkitError(f"{source}: expected one subset and split, found {names}", "keep one of them in the file")
@@ -111,23 +111,15 @@ def run_from_nested(content: Any, *, tag: str = "", source: str = "") -> Run:
     try:
         return checked(Run.from_dict(content, tag=tag, source=source))
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise _not_nested(source) from error
-
-
-def _not_nested(source: str) -> ToolkitError:
-    return ToolkitError(f"{source}: not a mapping of query_id to doc_id to score", JSON_HINT)
+        raise ToolkitError(f"{source}: {NOT_NESTED}", JSON_HINT) from error
 
 
 def write_json(run: Run, path: str | Path) -> None:
     """`{query_id: {doc_id: score}}`, best first: what pytrec_eval, ranx and BEIR read."""
-    _write(run.to_dict(), path)
+    write_text(path, json.dumps(run.to_dict(), ensure_ascii=False) + "\n")
 
 
 def write_mteb(run: Run, path: str | Path) -> None:
     """MTEB's `<task>_predictions.json` of one subset (`default`) and split (`test`): what `mteb` reranks."""
-    meta = {"model_name": run.tag or DEFAULT_TAG, "revision": None}
-    _write({MTEB_META: meta, "default": {"test": run.to_dict()}}, path)
-
-
-def _write(content: dict[str, Any], path: str | Path) -> None:
+    content = {MTEB_META: {"model_name": run.tag or DEFAULT_TAG, "revision": None}, "default": {"test": run.to_dict()}}
     write_text(path, json.dumps(content, ensure_ascii=False) + "\n")

@@ -172,7 +172,22 @@ def lint_qrels(path: str | Path) -> list[Problem]:
 def examine_run(data: bytes) -> tuple[Lines, list[Problem]]:
     """The good lines of a run and all problems of the others and of the whole."""
     lines, problems = scan_run(data)
-    return lines, by_line(problems + text_problems(data) + run_warnings(lines))
+    problems += text_problems(data)
+    if not len(lines):
+        return lines, by_line(problems)
+    # warnings of lines that are right one by one: ranks, tags, order
+    numbers, ranks = lines.kept(lines.numbers), lines.kept(lines.ranks)
+    not_whole = numbers[ranks == NO_RANK]
+    if len(not_whole):
+        what = f"{len(not_whole):,} of {len(lines):,} ranks are not whole numbers"
+        problems.append(Problem("R101", int(not_whole[0]), what))
+    codes, tags = lines.texts(lines.others)
+    if len(tags) > 1:
+        second = int(numbers[np.flatnonzero(codes == 1)[0]])
+        problems.append(Problem("R103", second, f"{len(tags)} tags, the first is {tags[0]}"))
+    queries, _ = lines.texts(lines.queries)
+    problems += order_warnings(queries, lines.kept(lines.values), None if len(not_whole) else ranks, numbers)
+    return lines, by_line(problems)
 
 
 def examine_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
@@ -193,8 +208,7 @@ def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
             problems.add(code, place.number, f"score {_show(row[4])} is not a {finite}number")
         else:
             rank = int(row[3]) if _INTEGER.fullmatch(row[3]) else NO_RANK
-            is_text_ = is_plain or is_text(place.line)
-            lines.add(place, (row[0], row[2], row[5]), float(row[4]), rank=rank, is_text=is_text_)
+            lines.add(place, (row[0], row[2], row[5]), float(row[4]), rank=rank, is_text=is_plain or is_text(place.line))
     if not lines.numbers and not problems:
         problems.add("F002", None, "no run lines in it")
     for position, first in lines.drop_repeats():
@@ -202,8 +216,7 @@ def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
         if lines.row(first) == row:
             problems.add("R005", number, f"the same line as line {of_first}")
         else:
-            what = f"document {_show(row[2])} of query {_show(row[0])} again, first on line {of_first}"
-            problems.add("R004", number, what)
+            problems.add("R004", number, f"document {_show(row[2])} of query {_show(row[0])} again, first on line {of_first}")
     return lines, problems.all()
 
 
@@ -230,22 +243,6 @@ def run_from_lines(lines: Lines, source: str) -> Run:
     return Run(tuple(query_ids), queries, lines.documents(), lines.kept(lines.values), tag=tag, source=source)
 
 
-def run_warnings(lines: Lines) -> list[Problem]:
-    """Warnings of lines that are right one by one: ranks, tags, order."""
-    if not len(lines):
-        return []
-    warnings, numbers, ranks = [], lines.kept(lines.numbers), lines.kept(lines.ranks)
-    not_whole = numbers[ranks == NO_RANK]
-    if len(not_whole):
-        warnings.append(Problem("R101", int(not_whole[0]), f"{len(not_whole):,} of {len(lines):,} ranks are not whole numbers"))
-    codes, tags = lines.texts(lines.others)
-    if len(tags) > 1:
-        second = int(numbers[np.flatnonzero(codes == 1)[0]])
-        warnings.append(Problem("R103", second, f"{len(tags)} tags, the first is {tags[0]}"))
-    queries, _ = lines.texts(lines.queries)
-    return warnings + order_warnings(queries, lines.kept(lines.values), None if len(not_whole) else ranks, numbers)
-
-
 def order_warnings(queries: np.ndarray, scores: np.ndarray, ranks: np.ndarray | None, numbers: Sequence[int]) -> list[Problem]:
     """Where ranks, scores and the order of lines disagree; all are (n,), line by line.
 
@@ -254,30 +251,21 @@ def order_warnings(queries: np.ndarray, scores: np.ndarray, ranks: np.ndarray | 
     numbers  of the lines
     """
     scores, count = scores.astype(np.float32), int(queries.max()) + 1
-    checks = [("R104", _out_of_order(queries, scores), "lines of {} of {} queries are apart or not best first")]
+    # lines that follow a worse one of the same query, or come after another query's
+    apart = queries[1:] < np.maximum.accumulate(queries)[1:]
+    rise = (np.diff(queries) == 0) & (np.diff(scores) > 0)
+    checks = [("R104", np.flatnonzero(apart | rise) + 1, "lines of {} of {} queries are apart or not best first")]
     if ranks is not None:
-        checks.append(("R102", _contradictions(queries, scores, ranks), "ranks contradict scores in {} of {} queries"))
+        # lines whose score is above that of a better rank of the same query, or that share a rank but not its score
+        by_rank = np.lexsort((-scores, ranks, queries))
+        same_query, gain = np.diff(queries[by_rank]) == 0, np.diff(scores[by_rank])
+        shared = (np.diff(ranks[by_rank]) == 0) & (gain != 0)
+        checks.append(("R102", by_rank[1:][same_query & ((gain > 0) | shared)], "ranks contradict scores in {} of {} queries"))
     return [
         Problem(code, int(numbers[int(rows.min())]), what.format(len(np.unique(queries[rows])), count))
         for code, rows, what in checks
         if len(rows)
     ]
-
-
-def _contradictions(queries: np.ndarray, scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Lines whose score is above that of a better rank of the same query, or that share a rank but not its score."""
-    by_rank = np.lexsort((-scores, ranks, queries))
-    same = np.diff(queries[by_rank]) == 0
-    rise = np.diff(scores[by_rank])
-    shared = (np.diff(ranks[by_rank]) == 0) & (rise != 0)
-    return by_rank[1:][same & ((rise > 0) | shared)]
-
-
-def _out_of_order(queries: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Lines that follow a worse one of the same query, or come after another query's."""
-    apart = queries[1:] < np.maximum.accumulate(queries)[1:]
-    rise = (np.diff(queries) == 0) & (np.diff(scores) > 0)
-    return np.flatnonzero(apart | rise) + 1
 
 
 def scan_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
@@ -295,8 +283,7 @@ def scan_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
         if not _INTEGER.fullmatch(relevance):
             problems.add("Q002", place.number, f"relevance {_show(relevance)} is not a whole number")
         else:
-            is_text_ = is_plain or is_text(place.line)
-            lines.add(place, (query_id, doc_id, iteration), int(relevance), is_text=is_text_)
+            lines.add(place, (query_id, doc_id, iteration), int(relevance), is_text=is_plain or is_text(place.line))
     if not lines.numbers and not problems:
         problems.add("F002", None, "no judgments in it")
     for position, first in lines.drop_repeats():
@@ -318,6 +305,5 @@ def judgment(row: list[bytes]) -> list[bytes]:
 def qrels_from_lines(lines: Lines, source: str) -> Qrels:
     """The qrels of scanned lines."""
     (queries, query_ids), (iterations, names) = lines.texts(lines.queries), lines.texts(lines.others)
-    documents = lines.documents()
-    relevance = lines.kept(lines.values)
+    documents, relevance = lines.documents(), lines.kept(lines.values)
     return Qrels(tuple(query_ids), queries, documents.distinct, documents.codes, relevance, tuple(names), iterations, source)

@@ -115,10 +115,8 @@ def check_scores(run: Run) -> None:
     if not fine.all():
         line = int(np.argmin(fine))
         query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
-        raise ToolkitError(
-            f"{_place(run)}score {run.scores[line]} of document {doc_id} in query {query_id} is not a finite number",
-            codes()["R003"].hint,
-        )
+        message = f"{_place(run)}score {run.scores[line]} of document {doc_id} in query {query_id} is not a finite number"
+        raise ToolkitError(message, codes()["R003"].hint)
 
 
 def _place(run: Run) -> str:

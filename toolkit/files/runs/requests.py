@@ -90,9 +90,7 @@ def write_requests(run: Run, topics: Iterable[Topic], path: str | Path, *, conte
     with open_output(path) as out:
         before = "[\n"
         for query_id, ranking in run.rankings():
-            candidates = [
-                {"docid": doc.doc_id, "score": doc.score, "doc": {"content": contents[doc.doc_id]}} for doc in ranking
-            ]
+            candidates = [{"docid": d, "score": score, "doc": {"content": contents[d]}} for _, d, score in ranking]
             request = {"query": {"text": texts[query_id], "qid": query_id}, "candidates": candidates}
             out.write(f"{before}{json.dumps(request, ensure_ascii=False)}".encode())
             before = ",\n"
@@ -100,9 +98,6 @@ def write_requests(run: Run, topics: Iterable[Topic], path: str | Path, *, conte
 
 
 def _check_known(what: str, ids: Sequence[str], known: Mapping[str, str]) -> None:
-    missing = [id for id in ids if id not in known]
-    if missing:
-        raise ToolkitError(
-            f"no text for {len(missing)} of {len(ids)} {what} of the run: {', '.join(missing[:3])}",
-            "name the topics and the corpus that the run was made with",
-        )
+    if missing := [id for id in ids if id not in known]:
+        hint = "name the topics and the corpus that the run was made with"
+        raise ToolkitError(f"no text for {len(missing)} of {len(ids)} {what} of the run: {', '.join(missing[:3])}", hint)

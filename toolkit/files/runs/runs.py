@@ -17,7 +17,7 @@ from toolkit.files.runs.trec_runs import is_trec, parse_trec, stream_trec, write
 from toolkit.files.texts.lines import first_lines, read_bytes, source_name, without_marks
 
 SEARCHED = 1 << 10  # bytes
-TREC_COLUMNS = 6
+
 Parse = Callable[[bytes, str], Run]
 
 
@@ -75,8 +75,7 @@ def read_run(path: str | Path, form: str = "") -> Run:
     source = source_name(path)
     if form in ("", "trec") and not is_stream(path) and (run := stream_trec(path, source)) is not None:
         return run
-    most = pickled.MOST if pickled.is_pickled(_start(path), source) else None
-    return parse_run(read_bytes(path, most), source, form)
+    return parse_run(read_bytes(path, pickled.MOST if pickled.is_pickled(_start(path), source) else None), source, form)
 
 
 def parse_run(data: bytes, source: str, form: str = "") -> Run:
@@ -96,7 +95,7 @@ def form_of(data: bytes, source: str) -> str:
         return "trec"
     fits = [form for form in FORMS.values() if form.is_it(data, source)]
     head = next(first_lines(data), b"")
-    if not fits and (b"\0" in head or (b"\0" in data[:SEARCHED] and len(head.split()) != TREC_COLUMNS)):
+    if not fits and (b"\0" in head or (b"\0" in data[:SEARCHED] and len(head.split()) != 6)):
         known = "a run is UTF-8 text, or one of the other formats that `tandem runs convert --help` lists"
         raise ToolkitError(f"{source} is a binary file of no known format", known)
     if len(fits) > 1:

@@ -80,20 +80,16 @@ def write_run(run: Run, path: str | Path, *, tag: str | None = None, decimals: i
     check_scores(run)
     scores = to_arrow(run.scores).cast(pyarrow.string())
     if decimals is not None:
-        scores = _fixed(run.scores, decimals)
+        # as C's printf writes them: exact, half to even
+        form, texts = f"%.{decimals}f\n", []
+        for start in range(0, len(run.scores), WRITTEN_AT_ONCE):
+            part = run.scores[start : start + WRITTEN_AT_ONCE].tolist()
+            texts.append(split_lines((form * len(part) % tuple(part))[:-1]))
+        scores = pyarrow.concat_arrays(texts) if texts else to_arrow([])
         run = replace(run, scores=to_numpy(scores.cast(pyarrow.float64())))
     with open_output(path) as out:
         for chunk in _chunks(run, scores, tag, run.order(ties)):
             out.write(chunk)
-
-
-def _fixed(scores: np.ndarray, decimals: int) -> pyarrow.StringArray:
-    """Scores as C's printf writes them (exact, half to even)."""
-    form, texts = f"%.{decimals}f\n", []
-    for start in range(0, len(scores), WRITTEN_AT_ONCE):
-        part = scores[start : start + WRITTEN_AT_ONCE].tolist()
-        texts.append(split_lines((form * len(part) % tuple(part))[:-1]))
-    return pyarrow.concat_arrays(texts) if texts else to_arrow([])
 
 
 def _chunks(run: Run, scores: pyarrow.StringArray, tag: str, order: np.ndarray) -> Iterator[memoryview]:
@@ -114,7 +110,5 @@ def _chunks(run: Run, scores: pyarrow.StringArray, tag: str, order: np.ndarray) 
             end_of_line,
             blank,  # the last one is the separator
         )
-        joined = compute.binary_join_element_wise(*columns)
-        _, offsets, values = joined.buffers()
-        end = np.frombuffer(offsets, np.int32)[len(lines)]
-        yield memoryview(values)[:end]
+        _, offsets, values = compute.binary_join_element_wise(*columns).buffers()
+        yield memoryview(values)[: np.frombuffer(offsets, np.int32)[len(lines)]]

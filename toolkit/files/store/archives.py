@@ -20,14 +20,8 @@ PAX = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 MEMBERS, DEEPEST = 100_000, 20  # files in an archive, folders in each other
 HEADER = 1 << 20  # bytes of a member's header, which tarfile reads into memory
 DAMAGED = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    EOFError,
-    UnicodeDecodeError,
-    NotImplementedError,
-    MemoryError,
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(EOFError, UnicodeDecodeError, NotImplementedError, MemoryError),
 )
 
 # gzip.BadGzipFile and a wrong bz2 stream have no error number; the others: a member in a file, over a folder, a name too long
@@ -120,8 +114,7 @@ def _zip(archive: Path, part: Path, most: int) -> Iterator[int]:
     limits = _Limits(archive, part, most)
     with zipfile.ZipFile(archive) as packed:
         for member in packed.infolist():
-            mode = stat.S_IFMT(member.external_attr >> 16)
-            kind = "" if mode in (0, stat.S_IFREG, stat.S_IFDIR) else "a link or device"
+            kind = "" if stat.S_IFMT(member.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR) else "a link or device"
             limits.check(member.filename, member.file_size, kind)
             if member.flag_bits & 1:
                 raise ToolkitError(f"{archive} is encrypted", "unpack it yourself")

@@ -224,8 +224,7 @@ def _adapter() -> Any:
             self._watch(self.poolmanager)
 
         def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-            known = self.proxy_manager.get(proxy)
-            return known or self._watch(super().proxy_manager_for(proxy, **options))
+            return self.proxy_manager.get(proxy) or self._watch(super().proxy_manager_for(proxy, **options))
 
         def _watch(self, manager: Any) -> Any:
             # its own classes: those of a SOCKS proxy are the ones that go over it

@@ -106,7 +106,12 @@ def download(urls: Sequence[str], target: Path, *, md5: str, size: int = 0) -> P
             say(f"warning: {target} is not the file that was downloaded: fetched again")
             target.unlink()
         target.parent.mkdir(parents=True, exist_ok=True)
-        _announce(wanted)
+        # the disk is checked before the first request, and what a large file takes is said
+        arrived = wanted.part.stat().st_size if wanted.part.exists() else 0
+        free = check_room(wanted.target.parent, wanted.size - arrived, wanted.target.name)
+        if wanted.size >= LARGE:
+            here = wanted.target.parent
+            say(f"{wanted.target.name}: {shown(wanted.size)}, {shown(arrived)} of it there, {shown(free)} free in {here}")
         refusals = []
         for url in urls:
             try:
@@ -157,18 +162,8 @@ def _problem(wanted: Wanted) -> str:
     return f"{kind} differs: expected {expected}, got {value}" if value != expected else ""
 
 
-def _announce(wanted: Wanted) -> None:
-    """Check the disk before the first request, and say what a large file takes."""
-    arrived = wanted.part.stat().st_size if wanted.part.exists() else 0
-    free = check_room(wanted.target.parent, wanted.size - arrived, wanted.target.name)
-    if wanted.size >= LARGE:
-        here = wanted.target.parent
-        say(f"{wanted.target.name}: {shown(wanted.size)}, {shown(arrived)} of it there, {shown(free)} free in {here}")
-
-
 def _complete(url: str, wanted: Wanted, advance: Callable[[int], None] | None) -> bool:
-    """Bring the part to its end, over as many broken connections as it takes while bytes still arrive; whether one request did
-    not do."""
+    """Bring the part to its end, over broken connections as long as bytes arrive; whether it took more than one request."""
     import urllib3
 
     part, failures, resumed = wanted.part, 0, wanted.part.exists()
@@ -259,7 +254,15 @@ def fetch_index(spec: IndexSpec, *, unpacked: int | None = None) -> Path:
         raise ToolkitError(f"index {spec.name!r} has the MD5 {spec.md5!r}", "a name of letters and digits, and 32 hex digits")
     folder = index_folder(spec)
     if not folder.exists():
-        _fetch(spec, folder, unpacked)
+        with lock(f"index {spec.name}"):
+            if not folder.exists():  # another process may have fetched it meanwhile
+                # by its digest: addresses of different indexes may end in one name
+                archive = home() / "downloads" / spec.md5.lower() / file_name(spec.urls[0])
+                from toolkit.files.store.archives import unpack
+
+                download(with_mirror(spec.urls), archive, md5=spec.md5, size=spec.size)
+                unpack(archive, folder, most=unpacked, complete=write_digests)
+                shutil.rmtree(archive.parent)
     entries = [path for path in folder.iterdir() if path.name not in WRITTEN]
     # archives hold one folder named like the index
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
@@ -270,15 +273,3 @@ def fetched_files(folder: Path) -> list[str] | None:
     written = ((place, name) for place in (folder, folder.parent) for name in WRITTEN)
     known = next(((place, name) for place, name in written if (place / name).is_file()), None)
     return changed_files(*known) if known else None
-
-
-def _fetch(spec: IndexSpec, folder: Path, unpacked: int | None) -> None:
-    with lock(f"index {spec.name}"):
-        if not folder.exists():  # another process may have fetched it meanwhile
-            # by its digest: addresses of different indexes may end in one name
-            archive = home() / "downloads" / spec.md5.lower() / file_name(spec.urls[0])
-            from toolkit.files.store.archives import unpack
-
-            download(with_mirror(spec.urls), archive, md5=spec.md5, size=spec.size)
-            unpack(archive, folder, most=unpacked, complete=write_digests)
-            shutil.rmtree(archive.parent)

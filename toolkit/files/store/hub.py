@@ -160,9 +160,7 @@ def _problem(url: str, wanted: Wanted, advance: Any, failed: Event) -> str:
 
 def _auth() -> Any:
     """What puts the user's token into a request to the hub; None where there is none (a password of the address is sent then).
-
-    Called for the first request alone: an address that the hub leads to is not sent it.
-    """
+    Called for the first request alone: an address that the hub leads to is not sent it."""
     from huggingface_hub import get_token
 
     settle_libraries(endpoint())  # a login that expires is renewed

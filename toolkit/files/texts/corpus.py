@@ -21,7 +21,6 @@ BLOCK = 1 << 18  # bytes of JSON lines
 LONGEST = 32_766  # bytes of an id, as of any of Lucene's terms
 PEEK = 1024  # bytes in which a file shows its form
 ID_COLUMNS = ("id", "_id", "doc_id", "docid", "docno", "pid")
-QUESTION_COLUMNS = ("query_id", "question_id")
 _TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL|TTL)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.IGNORECASE | re.DOTALL)
@@ -99,9 +98,8 @@ def read_corpus(path: str | Path, digest: Any = None) -> Iterator[Batch]:
         except (EOFError, zlib.error, OSError) as error:
             if getattr(error, "errno", None):  # the disk, not the data
                 raise
-            raise ToolkitError(
-                f"{path}: the compressed data is damaged or breaks off", "make or fetch the file again"
-            ) from error
+            hint = "make or fetch the file again"
+            raise ToolkitError(f"{path}: the compressed data is damaged or breaks off", hint) from error
 
 
 def batches_of(entries: Iterator[Entry]) -> Iterator[Batch]:
@@ -133,7 +131,13 @@ def _json_batches(blocks: Iterator[Block]) -> Iterator[Batch]:
 
 
 def _json_entries(block: bytes, line: int) -> list[Entry]:
-    return list(_read_jsonl(_decoded((line, block))))
+    entries = []
+    for number, text in _decoded((line, block)):
+        try:
+            entries.append(_from_json(number, text))
+        except _Broken as problem:
+            entries.append(Entry(number, None, str(problem)))
+    return entries
 
 
 def ready_ids(block: bytes) -> list[str]:
@@ -144,12 +148,10 @@ def ready_ids(block: bytes) -> list[str]:
     from pyarrow import json
 
     schema = pyarrow.schema([("id", pyarrow.string()), ("contents", pyarrow.string())])
+    reading = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    parsing = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
     try:
-        table = json.read_json(
-            pyarrow.BufferReader(block),
-            json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-            json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-        )
+        table = json.read_json(pyarrow.BufferReader(block), reading, parsing)
         table.validate(full=True)
     except pyarrow.ArrowInvalid:
         return []
@@ -170,14 +172,6 @@ def _decoded(block: Block) -> Lines:
         text = line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
         if not text.isspace():
             yield number, text
-
-
-def _read_jsonl(lines: Lines) -> Iterator[Entry]:
-    for number, line in lines:
-        try:
-            yield _from_json(number, line)
-        except _Broken as problem:
-            yield Entry(number, None, str(problem))
 
 
 def _from_json(number: int, line: str) -> Entry:
@@ -206,7 +200,7 @@ def _from_json(number: int, line: str) -> Entry:
 
 def _question(row: Mapping[str, Any]) -> str:
     """The id of the question that a row names; empty where it names none."""
-    question_id = _id(next((row[name] for name in QUESTION_COLUMNS if row.get(name) is not None), ""))
+    question_id = _id(next((row[name] for name in ("query_id", "question_id") if row.get(name) is not None), ""))
     if not isinstance(question_id, str) or len(question_id.split()) > 1 or question_id != question_id.strip():
         raise _Broken("the id of a question is to be a string without white space")
     return question_id
@@ -240,8 +234,7 @@ def _read_tsv(lines: Lines) -> Iterator[Entry]:
 def _read_trec(lines: Lines) -> Iterator[Entry]:
     start, block = 0, []
     for number, line in lines:
-        tag = line.lstrip()[:6].upper()
-        if tag.startswith("<DOC>"):
+        if line.lstrip()[:6].upper().startswith("<DOC>"):
             if block:
                 yield Entry(start, None, "no </DOC>")
             start, block = number, []

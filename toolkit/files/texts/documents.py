@@ -159,8 +159,7 @@ def corpus_from_files(path: str | Path, processes: int = 1) -> Corpus:
 def corpus_from_docs(name: str, docs: Iterable[Doc]) -> Corpus:
     """Documents of a benchmark or of ir_datasets."""
     digest = ContentDigest()
-    entries = itertools.starmap(Entry, enumerate(digest.counting(docs), 1))
-    return Corpus(name, [("", batches_of(entries))], [], digest)
+    return Corpus(name, [("", batches_of(itertools.starmap(Entry, enumerate(digest.counting(docs), 1))))], [], digest)
 
 
 def split_corpus(corpus: Corpus, words: int) -> Corpus:
@@ -177,16 +176,10 @@ def split_corpus(corpus: Corpus, words: int) -> Corpus:
         for batch in whole:
             entries = batch.entries()
             about[DOCUMENTS_SPLIT] += sum(not entry.problem for entry in entries)
-            yield Batch(partial(list, [part for entry in entries for part in _split(entry, words)]))
+            parts = ([e] if e.problem else [e._replace(doc=doc) for doc in passages(e.doc, words)] for e in entries)
+            yield Batch(partial(list, list(itertools.chain.from_iterable(parts))))
 
     return replace(corpus, parts=((file, batches(whole)) for file, whole in corpus.parts))
-
-
-def _split(entry: Entry, words: int) -> Iterator[Entry]:
-    if entry.problem:
-        yield entry
-    else:
-        yield from (entry._replace(doc=passage) for passage in passages(entry.doc, words))
 
 
 def passages(doc: Doc, words: int) -> Iterator[Doc]:
@@ -214,12 +207,10 @@ class SeenIds:
             return []
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
         order = np.argsort(hashes, kind="stable")
-        ordered = hashes[order]
-        again = np.zeros(len(ids), bool)
+        ordered, again = hashes[order], np.zeros(len(ids), bool)
         again[order[1:]] = ordered[1:] == ordered[:-1]
         for level in self._levels:
-            places = np.minimum(np.searchsorted(level, hashes), len(level) - 1)
-            again |= level[places] == hashes
+            again |= level[np.minimum(np.searchsorted(level, hashes), len(level) - 1)] == hashes
         self._levels.append(ordered)
         while len(self._levels) > 1 and len(self._levels[-2]) < 2 * len(self._levels[-1]):
             last = self._levels.pop()

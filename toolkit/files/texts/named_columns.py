@@ -49,7 +49,14 @@ def run_from_columns(columns: Mapping[str, Any], *, source: str = "") -> Run:
     if pick("score", columns):
         scores = _numbers(columns["score"], "score", place)
     else:
-        scores = _from_ranks(encode(query_ids)[0], _numbers(columns["rank"], "rank", place), place)
+        # 1/rank; PyTerrier counts from 0
+        queries, ranks = encode(query_ids)[0], _numbers(columns["rank"], "rank", place)
+        if len(invalid := ranks[(ranks < 0) | (ranks != np.floor(ranks))]):
+            raise ToolkitError(f"{place}rank {invalid[0]:g} is not a whole number", "ranks count from 1, or from 0")
+        order = np.lexsort((ranks, queries))
+        if ((np.diff(ranks[order]) == 0) & (np.diff(queries[order]) == 0)).any():
+            raise ToolkitError(f"{place}two documents of a query have one rank", "ranks tell documents apart, or give scores")
+        scores = 1 / (ranks + (ranks.min(initial=1) == 0))
         say(f"note: {place}ranks and no scores: a document scores 1/rank")
     named = pick("tag", columns)
     tag = one_word(columns[named][0]) if named and len(columns[named]) else ""
@@ -110,13 +117,3 @@ def _numbers(values: Any, name: str, place: str) -> np.ndarray:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ToolkitError(f"{place}{name} is no number: {error}", "scores, ranks and labels are numbers") from error
-
-
-def _from_ranks(queries: np.ndarray, ranks: np.ndarray, place: str) -> np.ndarray:
-    """1/rank; PyTerrier counts from 0."""
-    if len(invalid := ranks[(ranks < 0) | (ranks != np.floor(ranks))]):
-        raise ToolkitError(f"{place}rank {invalid[0]:g} is not a whole number", "ranks count from 1, or from 0")
-    order = np.lexsort((ranks, queries))
-    if ((np.diff(ranks[order]) == 0) & (np.diff(queries[order]) == 0)).any():
-        raise ToolkitError(f"{place}two documents of a query have one rank", "ranks tell documents apart, or give scores")
-    return 1 / (ranks + (ranks.min(initial=1) == 0))

@@ -7,7 +7,7 @@ import re
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,8 @@ def page_reader(about: dict[str, Any], processes: int = 1) -> Iterator[PageReade
     from multiprocessing import get_context
 
     # new processes, not copies of this one: it may have threads, those of a JVM too
-    with ProcessPoolExecutor(processes, get_context("spawn"), _leave_interrupts) as pool:
+    # Ctrl-C reaches all processes of a terminal: they ignore it, the first one ends them
+    with ProcessPoolExecutor(processes, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         try:
             yield PageReader(about, lambda html: partial(_result, pool.submit(page_text, html)), AHEAD * processes)
         finally:
@@ -59,11 +60,6 @@ def _result(future: Future) -> tuple[str, str]:
         raise ToolkitError("a process that reads pages has ended", hint, status=1) from error
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal; the first one ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 class PageReader:
     """Gives rows of web results their ids and texts; `ahead` batches are begun before the first of them is waited for.
 
@@ -71,9 +67,7 @@ class PageReader:
     """
 
     def __init__(self, about: dict[str, Any], begin: Callable[[str], Text], ahead: int = 0) -> None:
-        self._about = about
-        self._begin = begin
-        self._ahead = ahead
+        self._about, self._begin, self._ahead = about, begin, ahead
         self._rows: Counter[str] = Counter()  # of each question so far
 
     def read(self, batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -123,7 +117,10 @@ def page_text(html: str) -> tuple[str, str]:
         title, text = page.short_title(), _markdown(page.summary(html_partial=True))
     except Exception:  # what breaks a parser of the web has no common class; the page may still have text
         title, text = "", ""
-    return title, text or _all_of(html)
+    if not text:
+        with suppress(Exception):  # as above: the page is counted as one without text
+            text = _markdown(_sound(html))
+    return title, text
 
 
 def _sound(html: str) -> str:
@@ -132,13 +129,6 @@ def _sound(html: str) -> str:
 
     parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True)
     return lxml.html.tostring(lxml.html.document_fromstring(html.encode(), parser=parser), encoding="unicode")
-
-
-def _all_of(html: str) -> str:
-    try:
-        return _markdown(_sound(html))
-    except Exception:  # as above: the page is counted as one without text
-        return ""
 
 
 def _markdown(html: str) -> str:

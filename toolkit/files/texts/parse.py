@@ -69,13 +69,11 @@ def parse_plain_qrels(data: bytes, source: str) -> Qrels | None:
         return None
     (queries, query_ids), (subtopics, iterations) = (decode_dictionary(table[name]) for name in ("query_id", "iteration"))
     documents = Ids.of(table["doc_id"])
-    given_for = queries.astype(np.int64) * len(iterations) + subtopics
-    if documents.comes_twice(given_for):
+    if documents.comes_twice(queries.astype(np.int64) * len(iterations) + subtopics):
         return None
     docs, doc_ids = documents.codes, documents.distinct
-    return Qrels(
-        tuple(query_ids.to_pylist()), queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics, source
-    )
+    ids, names = (tuple(values.to_pylist()) for values in (query_ids, iterations))
+    return Qrels(ids, queries, doc_ids, docs, relevance, names, subtopics, source)
 
 
 def plain_ranks(data: bytes) -> np.ndarray | None:
@@ -93,8 +91,7 @@ def _whole_numbers(column: pyarrow.ChunkedArray) -> np.ndarray | None:
 
 def _table(data: bytes, columns: Sequence[str], names: Sequence[str]) -> pyarrow.Table | None:
     """Some of the columns of lines, the first among them; None where a line has another number of columns or is a comment, a
-    column is empty, or a score is no number.
-    """
+    column is empty, or a score is no number."""
     from pyarrow import csv
 
     if any(white in data for white in (b"\0", b"\t", b"\r", b"\v", b"\f")) or _has_empty(data) or not _is_utf8(data):

@@ -3,7 +3,7 @@
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,9 @@ def read_topics(path: str | Path) -> list[Topic]:
     text = data.decode().replace("\r\n", "\n")
     del data  # a packed file may hold a gigabyte
     topics, problems, seen, unread = [], [], {}, {}
-    for line, parsed in _reader(text)(text, unread):
+    first = re.search(r"\S", text)
+    read = {"{": _read_jsonl, "<": _read_trec}.get(first[0] if first else "", _read_tsv)
+    for line, parsed in read(text, unread):
         if isinstance(parsed, Problem):
             problems.append(parsed)
         elif parsed.query_id in seen:
@@ -65,8 +67,7 @@ def read_topics(path: str | Path) -> list[Topic]:
         else:
             seen[parsed.query_id] = line
             topics.append(parsed)
-    if not seen and not problems:
-        problems.append(Problem("F002", None, "no topics in it"))
+    problems += [] if seen or problems else [Problem("F002", None, "no topics in it")]
     refuse(source, by_line(problems))
     if unread:
         say(f"note: {source}: keys that topics do not have are not read: {', '.join(unread)}")
@@ -92,27 +93,15 @@ def topics_from_rows(rows: Iterable[Topic | Mapping[str, Any]]) -> list[Topic]:
     return topics
 
 
-def _reader(text: str) -> Callable[[str, dict[str, None]], Iterator[Parsed]]:
-    first = re.search(r"\S", text)
-    if first and first[0] == "{":
-        return _read_jsonl
-    return _read_trec if first and first[0] == "<" else _read_tsv
-
-
 def _topic(line: int, values: dict[str, Any]) -> Parsed:
     """A topic with what follows from other fields filled in, or what is wrong with it."""
     query_id = values.get("query_id", "")
     if not query_id or not values.get("text", "").strip():
         name = f"topic {query_id}" if query_id else "a topic"
         return line, Problem("T002", line, f"{name} without {'text' if query_id else 'id'}")
-    if _is_split(query_id):
+    if query_id.split() != [query_id]:  # a no-break space, too, becomes a blank in TREC topics
         return line, Problem("T002", line, f"white space in the topic id {query_id!r}")
     return line, Topic(**{**values, "query": values.get("query") or values["text"]})
-
-
-def _is_split(query_id: str) -> bool:
-    """Whether white space of any kind, a no-break space too, stands in an id: in TREC topics it becomes a blank."""
-    return query_id.split() != [query_id]
 
 
 def _read_tsv(text: str, unread: dict[str, None]) -> Iterator[Parsed]:
@@ -237,7 +226,7 @@ def write_topics(topics: Iterable[Topic], path: str | Path, format: str = "trec"
     topics = list(topics)
     check_ids("query_id", [topic.query_id for topic in topics])
     for topic in topics:
-        if _is_split(topic.query_id):  # check_ids stops at ASCII's white space, as readers of runs do
+        if topic.query_id.split() != [topic.query_id]:  # check_ids stops at ASCII's white space, as readers of runs do
             raise ToolkitError(f"query_id {topic.query_id!r} cannot stand in topics", "ids hold no white space")
     with open_output(path) as out:
         for topic in topics:

@@ -48,15 +48,16 @@ def native(folder: Path, auto: str) -> tuple[transformers.PretrainedConfig, type
         module, _, name = row["class"].partition(":")
         config.latent_attention_config = said["latent_attention_config"]
         return config, getattr(importlib.import_module(module), name)
-    return config, _class(auto, type(config), row)
+    kind = getattr(transformers, auto)._model_mapping[type(config)]
+    if "weights" in row:  # one like it under a name of its own, by which transformers knows what its weights are called
+        names = ((name, (made,) if isinstance(made, str) else tuple(made)) for name, made in row["weights"].items())
+        kind = _renaming(kind, tuple(names))
+    return config, kind
 
 
 def _positions(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
-    """`rope_parameters` of a configuration with rotary positions.
-
-    NTK-aware scaling by a factor f: the base is multiplied by f, and all frequencies are divided by f ** (2 / width of a head),
-    which transformers calls linear.
-    """
+    """`rope_parameters` of a configuration with rotary positions. NTK-aware scaling by a factor f: the base is multiplied by f,
+    and all frequencies are divided by f ** (2 / width of a head), which transformers calls linear."""
     if "rope_theta" not in values:
         return {}
     scaling = values.get("rope_scaling") or {}
@@ -67,16 +68,6 @@ def _positions(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
     factor, head = scaling["factor"], values["hidden_size"] / values["num_attention_heads"]
     linear = {"rope_type": "linear", "factor": factor ** (2 / head), "rope_theta": float(values["rope_theta"] * factor)}
     return {"rope_parameters": linear}
-
-
-def _class(auto: str, config: type, row: Mapping[str, Any]) -> type[transformers.PreTrainedModel]:
-    """transformers' class, or one like it under a name of its own, by which transformers knows what its weights are called."""
-    kind = getattr(transformers, auto)._model_mapping[config]
-    if "weights" not in row:
-        return kind
-    return _renaming(
-        kind, tuple((name, (made,) if isinstance(made, str) else tuple(made)) for name, made in row["weights"].items())
-    )
 
 
 @functools.cache
@@ -106,7 +97,11 @@ def check_weights(name: str, folder: Path, kind: type, *, pooled: bool = False, 
 
 def check_report(name: str, place: Path, model: Any, report: Mapping[str, Any], *, pooled: bool = False) -> None:
     """The same by what transformers reports of a load."""
-    buffers, heads, lacking = _spare(model.config)
+    # the registry's patterns of spare weights of the architecture: buffers, heads, and what may be missing
+    names = {model.config.model_type, *(model.config.architectures or [])}
+    rows = [row for row in read_yaml(FOLDER / "architectures.yaml")["weights"] if not names.isdisjoint(row.get("of", names))]
+    parts = ("buffers", "heads", "missing")
+    buffers, heads, lacking = (re.compile("|".join(p for row in rows for p in row.get(part, ()))) for part in parts)
     modules, kind = dict(model.named_modules()), type(model).__name__
     others = [each for each in report["unexpected_keys"] if not buffers.fullmatch(each)]
     shapes = [f"{each}: {(*found,)}, not {(*meant,)}" for each, found, meant in report["mismatched_keys"]]
@@ -122,10 +117,3 @@ def check_report(name: str, place: Path, model: Any, report: Mapping[str, Any], 
         shown = (f"{what} ({', '.join([*names[:SHOWN], *['...'][: len(names) - SHOWN]])})" for what, names in wrong.items())
         hint = "what a checkpoint lacks would be random: is it complete, of this architecture, and of this --kind?"
         raise ToolkitError(f"{name}: {place} {'; '.join(shown)}", hint)
-
-
-def _spare(config: transformers.PretrainedConfig) -> list[re.Pattern[str]]:
-    """The registry's patterns of spare weights of an architecture: buffers, heads, and what may be missing."""
-    names = {config.model_type, *(config.architectures or [])}
-    rows = [row for row in read_yaml(FOLDER / "architectures.yaml")["weights"] if not names.isdisjoint(row.get("of", names))]
-    return [re.compile("|".join(p for row in rows for p in row.get(part, ()))) for part in ("buffers", "heads", "missing")]

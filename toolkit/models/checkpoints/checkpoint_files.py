@@ -78,8 +78,7 @@ def check_config(folder: Path) -> None:
         most = dict.fromkeys(LAYERS, min(MOST_LAYERS, len(sizes))) | dict.fromkeys(EXPERTS, MOST_LAYERS)
         for name, value in _numbers(read_json(folder / "config.json", {})):
             if value > most.get(name, max(FEWEST, 8 * sum(sizes))):
-                message = f"{folder}: {name} is {value}, which is no size of a model with these weights"
-                raise ToolkitError(message, COMPLETE)
+                raise ToolkitError(f"{folder}: {name} is {value}, which is no size of a model with these weights", COMPLETE)
         adapter = read_json(folder / "adapter_config.json", {})
         for rank in (adapter.get("r", 0), *(adapter.get("rank_pattern") or {}).values()):
             if rank > RANK:

@@ -65,7 +65,10 @@ def converted(name: str, place: Path, *, now: bool = True) -> Path | None:
     Raises ToolkitError for pickles that torch refuses, what holds no weights, and a GGUF file that transformers cannot read.
     """
     stem = re.sub(r"[^\w.-]", "-", place.name)[:60]
-    folder = home() / "converted" / f"{stem}-{_digest(place)[:16]}"
+    lines = (f"{file_sha256(place / each)}  {each}\n" for each in _files(place))  # all that the folder is made of
+    made_of = "".join(lines).encode(errors="surrogateescape") if place.is_dir() else b""
+    digest = hashlib.sha256(made_of).hexdigest() if place.is_dir() else file_sha256(place)
+    folder = home() / "converted" / f"{stem}-{digest[:16]}"
     if folder.is_dir():
         return folder
     if not now:
@@ -112,8 +115,7 @@ def convert_pickles(place: Path, names: Sequence[str], target: Path) -> None:
     for index, weights in parts.items():
         index.write_text(json.dumps({"metadata": {}, "weight_map": weights}, indent=1, sort_keys=True), encoding="utf-8")
     if names:
-        lines = "".join(f"{file_sha256(place / name)}  {name}\n" for name in names)
-        (target / PICKLES).write_text(lines, encoding="utf-8")
+        (target / PICKLES).write_text("".join(f"{file_sha256(place / name)}  {name}\n" for name in names), encoding="utf-8")
 
 
 def read_pickled(path: Path) -> dict[str, torch.Tensor]:
@@ -140,11 +142,9 @@ def read_pickled(path: Path) -> dict[str, torch.Tensor]:
         said = found[0] if found else " ".join(str(error).split())[:160] or type(error).__name__
         message = f"{path}: torch refuses it as weights ({said})"
         raise ToolkitError(message, "a pickle may hold nothing but tensors: other objects could run code") from error
-    plain = isinstance(loaded, dict) and all(
-        isinstance(value, torch.Tensor) and value.layout is torch.strided and not (value.is_meta or value.is_quantized)
-        for value in loaded.values()
-    )
-    if not plain or not loaded:
+    values = list(loaded.values()) if isinstance(loaded, dict) else []
+    plain = (isinstance(value, torch.Tensor) and value.layout is torch.strided for value in values)
+    if not values or not all(plain) or any(value.is_meta or value.is_quantized for value in values):
         raise ToolkitError(f"{path} holds no mapping of names to tensors", "is it a checkpoint of a training?")
     if (whole := sum(value.numel() * value.element_size() for value in loaded.values())) > TIED * size:
         raise ToolkitError(f"{path} has {size:,} bytes, and its tensors would have {whole:,}", "save it as safetensors")
@@ -200,10 +200,8 @@ def _write_gguf(name: str, file: Path, target: Path) -> None:
 
 
 def _unused(name: str, file: Path, reader: Any) -> list[str]:
-    """The tensors of a GGUF file that transformers would pass over, by the header alone, as gguf's reader has it.
-
-    Raises ToolkitError where the header announces more blocks than there are, or a model that is far larger than its tensors.
-    """
+    """The tensors of a GGUF file that transformers would pass over, by the header alone, as gguf's reader has it. Raises
+    ToolkitError where the header announces more blocks than there are, or a model that is far larger than its tensors."""
     from transformers import modeling_gguf_pytorch_utils as ggufs
 
     blocks = {found[1] for tensor in reader.tensors if (found := BLOCK.fullmatch(tensor.name))}
@@ -224,11 +222,3 @@ def _unused(name: str, file: Path, reader: Any) -> list[str]:
         return []
     names = (tensor.name for tensor in reader.tensors)
     return [each for each in names if used.isdisjoint((each, each.removesuffix(".weight")))]  # as experts are known
-
-
-def _digest(place: Path) -> str:
-    """Of all that a converted folder is made of."""
-    if place.is_file():
-        return file_sha256(place)
-    lines = (f"{file_sha256(place / relative)}  {relative}\n" for relative in _files(place))
-    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()

@@ -40,7 +40,15 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
         return folder
     commits, suffix = _place(repository), WITH_CODE if code else ""
     if is_offline():
-        return _offline(name, repository, revision, commits, suffix)
+        # without a pin, the only commit that is here
+        here = [path for path in sorted(commits.glob(f"*{suffix}")) if COMMIT.fullmatch(path.name.removesuffix(suffix))]
+        if revision or len(here) != 1:
+            at = f" at {revision[:12]}" if revision else ""
+            several = f"; {len(here)} commits of it are here" if len(here) > 1 else ""
+            message = f"{repository}{at} is not on this machine, and HF_HUB_OFFLINE is set{several}"
+            raise ToolkitError(message, "unset HF_HUB_OFFLINE, or name a folder as the system", status=1)
+        say(f"{name}: revision not pinned, taking {here[0].name.removesuffix(suffix)}, which is here")
+        return here[0]
     with lock(f"model {repository}"):
         with _explained(repository, revision):
             listing = list_files("models", repository, revision)
@@ -81,26 +89,13 @@ def is_cached(repository: str, revision: str = "") -> bool:
 
 def commits_of(*folders: Path) -> dict[str, str]:
     """Repository -> commit of those folders that `fetch_checkpoint` gave; other folders are left out."""
-    models = home() / "models"
-    fetched = dict.fromkeys(folder for folder in folders if folder.parent.parent == models)
+    fetched = dict.fromkeys(folder for folder in folders if folder.parent.parent == home() / "models")
     return {folder.parent.name.replace("--", "/"): folder.name.removesuffix(WITH_CODE) for folder in fetched}
 
 
 def _place(repository: str) -> Path:
     """Where the commits of a repository are cached."""
     return home() / "models" / repository.replace("/", "--")
-
-
-def _offline(name: str, repository: str, revision: str, commits: Path, suffix: str) -> Path:
-    """Without a pin the only commit that is here; ToolkitError where there is none, or several."""
-    here = [path for path in sorted(commits.glob(f"*{suffix}")) if COMMIT.fullmatch(path.name.removesuffix(suffix))]
-    if revision or len(here) != 1:
-        at = f" at {revision[:12]}" if revision else ""
-        several = f"; {len(here)} commits of it are here" if len(here) > 1 else ""
-        message = f"{repository}{at} is not on this machine, and HF_HUB_OFFLINE is set{several}"
-        raise ToolkitError(message, "unset HF_HUB_OFFLINE, or name a folder as the system", status=1)
-    say(f"{name}: revision not pinned, taking {here[0].name.removesuffix(suffix)}, which is here")
-    return here[0]
 
 
 def _chosen(repository: str, listing: Listing, code: bool, *, pinned: bool) -> list[HubFile]:
@@ -171,7 +166,15 @@ def origin_of(*folders: Path) -> dict[str, Any]:
     These are the SHA-256 of the safetensors: of a single file, else of the lines that sha256sum prints of them, folder after
     folder and by name. Raises ToolkitError where a file of a fetched checkpoint is not the one that was fetched.
     """
-    files = [file for folder in dict.fromkeys(folders) for file in _weights(folder)]
+    files = []
+    for folder in dict.fromkeys(folders):
+        listed = read_digests(folder)
+        for path in weight_files(folder):
+            name, digest = path.relative_to(folder).as_posix(), file_sha256(path)
+            if listed.get(name, digest) != digest:
+                message = f"{path} is not the file that was fetched: SHA-256 {digest[:12]}, expected {listed[name][:12]}"
+                raise ToolkitError(message, f"remove {folder} and fetch it again; is the disk sound?", status=1)
+            files.append((digest, name))
     lines = "".join(f"{digest}  {name}\n" for digest, name in files)
     weights = files[0][0] if len(files) == 1 else hashlib.sha256(lines.encode()).hexdigest()
     commits = commits_of(*folders)
@@ -182,13 +185,3 @@ def weight_files(folder: Path) -> list[Path]:
     """The safetensors that a folder is loaded from: those of its modules too, no other format's and no second copy."""
     paths = (path for path in folder.rglob("*.safetensors") if path.is_file())
     return sorted(path for path in paths if not OTHERS.fullmatch(path.relative_to(folder).as_posix()))
-
-
-def _weights(folder: Path) -> Iterator[tuple[str, str]]:
-    listed = read_digests(folder)
-    for path in weight_files(folder):
-        name, digest = path.relative_to(folder).as_posix(), file_sha256(path)
-        if listed.get(name, digest) != digest:
-            message = f"{path} is not the file that was fetched: SHA-256 {digest[:12]}, expected {listed[name][:12]}"
-            raise ToolkitError(message, f"remove {folder} and fetch it again; is the disk sound?", status=1)
-        yield digest, name

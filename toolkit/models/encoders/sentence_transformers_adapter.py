@@ -64,9 +64,8 @@ def load_model(
     # where no other code takes part, weights of other shapes are named below, and not used
     options = {"use_safetensors": True, "dtype": dtype, "ignore_mismatched_sizes": not trust_remote_code}
     with computing.explained(spec.name, folder):
-        model = getattr(sentence_transformers, kind)(
-            str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=options
-        )
+        how = {"device": device, "trust_remote_code": trust_remote_code, "local_files_only": True, "model_kwargs": options}
+        model = getattr(sentence_transformers, kind)(str(folder), **how)
         whole = getattr(model[0], "model", None)
         if type(whole).__module__.startswith("transformers.models."):  # other modules are loaded strictly, as torch does it
             check_weights(spec.name, places[0], type(whole), config=whole.config)
@@ -87,8 +86,7 @@ class SentenceEncoder:
 
     def encode(self, inputs: Sequence[Input], side: str) -> list:
         """One result an input, in the inputs' order; equal inputs are encoded once."""
-        unique = list(dict.fromkeys(inputs))
-        marker = self.model.prompts.get(TASKS[side]) or ""
+        unique, marker = list(dict.fromkeys(inputs)), self.model.prompts.get(TASKS[side]) or ""
         sent = self._framing([each._replace(prefix=marker + each.prefix) for each in unique], self.limits[side])
         fate = dict(zip(unique, sent, strict=True))
         self.truncated[side] += sum(fate[each].truncated for each in inputs)
@@ -107,8 +105,7 @@ class SentenceEncoder:
     def token_ids(self, input: Input, side: str) -> list[int]:
         """What the model sees of an input: markers, special tokens and what queries are filled with, too."""
         task = TASKS[side]
-        features = self.model.preprocess([input.whole], prompt=self.model.prompts.get(task), task=task)
-        return features["input_ids"][0].tolist()
+        return self.model.preprocess([input.whole], prompt=self.model.prompts.get(task), task=task)["input_ids"][0].tolist()
 
     def _run(self, texts: list[str], side: str, **options: Any) -> Any:
         run = self.model.encode_query if side == "query" else self.model.encode_document
@@ -161,8 +158,7 @@ class SentenceTransformersEncoder:
         self.similarity, self.batch_size = spec.parameters.get("similarity", "cos"), batch_size
         self.precision = computing.precision_of(dtype)
         self.framing = Framing(self.model.tokenizer)
-        default = self.model.max_seq_length or FAR
-        self.limits = {side: spec.parameters.get(f"{side}_length") or default for side in SIDES}
+        self.limits = {side: spec.parameters.get(f"{side}_length") or self.model.max_seq_length or FAR for side in SIDES}
         self.truncated, self.lost = dict.fromkeys(SIDES, 0), 0
         self.dimension = len(self.model.encode("a", show_progress_bar=False))
 
@@ -196,13 +192,7 @@ def load_multivector(spec: SystemSpec, *, batch_size: int, trust_remote_code: bo
     Raises ToolkitError for a checkpoint that was not trained for late interaction: its projection would be random.
     """
     folder = local_checkpoints.locate(spec, trust_remote_code=trust_remote_code)
-    check_late(folder)
-    model = load_model("MultiVectorEncoder", spec, folder, trust_remote_code=trust_remote_code, **where)
-    return MultiVectorEncoder(spec, folder, model, batch_size)
-
-
-def check_late(folder: Path) -> None:
-    """Raise ToolkitError for a checkpoint that is of another kind."""
+    # a checkpoint of another kind is refused
     config, settings = (read_json(folder / name, {}) for name in ("config.json", "config_sentence_transformers.json"))
     with sound(folder):
         stanford = "HF_ColBERT" in (config.get("architectures") or [])
@@ -211,6 +201,8 @@ def check_late(folder: Path) -> None:
         raise ToolkitError(f"{folder} is no checkpoint for late interaction", hint)
     if settings.get("similarity_fn_name") == "meanmaxsim":
         raise ToolkitError(f"{folder} is compared by the mean of MaxSim", "only MaxSim itself is computed here")
+    model = load_model("MultiVectorEncoder", spec, folder, trust_remote_code=trust_remote_code, **where)
+    return MultiVectorEncoder(spec, folder, model, batch_size)
 
 
 class MultiVectorEncoder(SentenceEncoder):
@@ -240,9 +232,8 @@ def load_sparse(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, *
     modules = [type(module).__name__ for module in model]
     architectures = getattr(model[0].config, "architectures", None) if modules[1:] == ["SpladePooling"] else None
     if not any(name.endswith("ForMaskedLM") for name in architectures or []):
-        raise ToolkitError(
-            f"{folder} is no masked language model with SPLADE's pooling", "SPLADE and models of its form are supported"
-        )
+        hint = "SPLADE and models of its form are supported"
+        raise ToolkitError(f"{folder} is no masked language model with SPLADE's pooling", hint)
     return SparseEncoder(spec, folder, model, batch_size)
 
 

@@ -47,13 +47,11 @@ class Framing:
         if bos and tokenizer.bos_token_id not in (None, *self.head[:1]):
             self.head = [tokenizer.bos_token_id, *self.head]
         if eos and tokenizer.eos_token_id is None:
-            raise ToolkitError(
-                f"the tokenizer of {tokenizer.name_or_path} has no end of sequence", "leave `eos` out of the entry"
-            )
+            hint = "leave `eos` out of the entry"
+            raise ToolkitError(f"the tokenizer of {tokenizer.name_or_path} has no end of sequence", hint)
         if eos and tokenizer.eos_token_id not in self.tail[-1:]:
             self.tail = [*self.tail, tokenizer.eos_token_id]
-        pads = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
-        self.pad = next(token for token in pads if token is not None)
+        self.pad = next(token for token in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if token is not None)
 
     def __call__(self, inputs: Sequence[Input], limit: int) -> list[Sent]:
         """Each input as it is sent, at most `limit` tokens long.
@@ -64,8 +62,7 @@ class Framing:
         prefixes = list(dict.fromkeys(each.prefix for each in inputs))
         bare = [prefix.rstrip(" ") for prefix in prefixes]
         sizes = {prefix: len(ids) for prefix, ids in zip(prefixes, self._tokens(bare), strict=True)}
-        room = max(0, limit - len(self.head) - len(self.tail))
-        sent = []
+        room, sent = max(0, limit - len(self.head) - len(self.tail)), []
         for each, body in zip(inputs, self._tokens([each.whole for each in inputs]), strict=True):
             ids = [*self.head, *body[:room], *self.tail]
             before = len(self.head) + sizes[each.prefix] if each.prefix else 0

@@ -29,8 +29,7 @@ def cls(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 def last(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """The last real token's vector, on whichever side the padding is."""
-    positions = mask.shape[1] - 1 - mask.flip(1).int().argmax(dim=1)
-    return _at(states, mask, positions)
+    return _at(states, mask, mask.shape[1] - 1 - mask.flip(1).int().argmax(dim=1))
 
 
 def mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -75,22 +74,6 @@ class Tower:
         Whatever the model computes in, all that comes after it is in float32.
         """
         model = self.models[replica]
-        fed, pooled = self._tensors(batch)
-        with inference():
-            fed = {name: value.to(model.device, non_blocking=True) for name, value in fed.items()}
-            output = model(**fed)
-            if self.pooling == "pooler":
-                vectors = output.pooler_output.float()
-            else:
-                vectors = POOLINGS[self.pooling](output.last_hidden_state, pooled.to(model.device)).float()
-            if self.layer_norm:
-                vectors = layer_norm(vectors, vectors.shape[-1:])
-            for layer in self.layers[replica]:
-                vectors = layer(vectors)
-        return vectors
-
-    def _tensors(self, batch: Sequence[Sent]) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-        """What the model takes, and the mask of the tokens to pool over; both (n, longest)."""
         shape = len(batch), max(len(sent.ids) for sent in batch)
         ids = np.full(shape, self.framing.pad, dtype=np.int64)
         mask, pooled = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
@@ -102,7 +85,18 @@ class Tower:
         fed = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
         if self.left:  # a token's position counts from its text's first one, not from the padding
             fed["position_ids"] = (fed["attention_mask"].cumsum(1) - 1).clamp(min=0)
-        return fed, torch.from_numpy(pooled)
+        with inference():
+            fed = {name: value.to(model.device, non_blocking=True) for name, value in fed.items()}
+            output = model(**fed)
+            if self.pooling == "pooler":
+                vectors = output.pooler_output.float()
+            else:
+                vectors = POOLINGS[self.pooling](output.last_hidden_state, torch.from_numpy(pooled).to(model.device)).float()
+            if self.layer_norm:
+                vectors = layer_norm(vectors, vectors.shape[-1:])
+            for layer in self.layers[replica]:
+                vectors = layer(vectors)
+        return vectors
 
 
 class TowerEncoder:
@@ -122,7 +116,9 @@ class TowerEncoder:
         unique = {each: position for position, each in enumerate(dict.fromkeys(inputs))}
         sent = tower.framing(list(unique), tower.limits[side])
         rows = [unique[each] for each in inputs]
-        self._count([sent[row] for row in rows], side)
+        self.truncated[side] += sum(sent[row].truncated for row in rows)
+        if side == "query":
+            self.lost += sum(sent[row].lost(len(tower.framing.tail)) for row in rows)
         filled = [position for position, each in enumerate(sent) if each.ids]
         batches = by_length([len(sent[position].ids) for position in filled], self.batch_size)
         batches = [[filled[position] for position in batch] for batch in batches]
@@ -141,17 +137,9 @@ class TowerEncoder:
         tower = self.towers[side]
         return tower.framing([input], tower.limits[side])[0].ids
 
-    def _count(self, sent: list[Sent], side: str) -> None:
-        self.truncated[side] += sum(each.truncated for each in sent)
-        if side == "query":
-            tail = len(self.towers[side].framing.tail)
-            self.lost += sum(each.lost(tail) for each in sent)
-
     def _run(self, tower: Tower, batches: list[list[Sent]]) -> torch.Tensor:
         """The vectors of all batches, one after the other, on the CPU; each device takes the next batch when it is free.
-
-        Vectors stay on their device until all are made: a copy after each batch would make the device wait.
-        """
+        Vectors stay on their device until all are made: a copy after each batch would make the device wait."""
         waiting = iter(range(len(batches)))  # shared: each number goes to one thread
         made: list[torch.Tensor | None] = [None] * len(batches)
 

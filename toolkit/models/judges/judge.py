@@ -152,8 +152,7 @@ class Judge:
         """The verdicts that are in the cache; None for the others. Asks nothing and downloads nothing."""
         if not self.llm.backend.here:
             return [None] * len(pairs)
-        answers = (self.llm.peek(self._request(pair)) for pair in pairs)
-        return [self.read(answer) if answer else None for answer in answers]
+        return [self.read(answer) if answer else None for answer in (self.llm.peek(self._request(pair)) for pair in pairs)]
 
     def plan(self, pairs: Sequence[Pair | Sides]) -> Plan:
         """What `judge` would ask. Tokens are an estimate where the checkpoint is not on this machine."""
@@ -199,14 +198,8 @@ class Judge:
         counts = dict(vars(self.counts))
         # a model that reads tokens truncates them itself
         counts["shortened"] += getattr(self.llm.backend, "truncated", 0) - self._truncated
-        return {
-            **self.spec.entry_facts,
-            **self.llm.facts(),
-            **prompt,
-            **settings,
-            "judgments": counts,
-            "usage": self.llm.usage.facts(),
-        }
+        counted = {"judgments": counts, "usage": self.llm.usage.facts()}
+        return {**self.spec.entry_facts, **self.llm.facts(), **prompt, **settings, **counted}
 
     def remark(self) -> str:
         """What is to be said before its judgments are set beside published ones; empty where nothing is."""
@@ -215,10 +208,8 @@ class Judge:
             return ""
         whose = f"is our {self.prompt.name}" if self.prompt.ours else f"is {self.prompt.name}, taken as it is"
         whose += f", with examples {OF_USER}" if self.prompt.shots else ""
-        return (
-            f"{self.spec.name} was trained or run with the wording published in {source}; the prompt here {whose}: "
-            "only that wording's judgments compare with published numbers"
-        )
+        trained = f"{self.spec.name} was trained or run with the wording published in {source}"
+        return f"{trained}; the prompt here {whose}: only that wording's judgments compare with published numbers"
 
     @property
     def _is_stance(self) -> bool:
@@ -233,17 +224,13 @@ class Judge:
         return Request(self._chat(shown), self.settings.options())
 
     def _chat(self, shown: Pair | Sides) -> list[Message]:
-        return self.prompt.messages(_values(shown), system=self.settings.system)
+        return self.prompt.messages({**shown._asdict(), "question": shown.document}, system=self.settings.system)
 
     def _shown(self, pair: Pair | Sides) -> Pair | Sides:
-        """The pair with as much of its document as is shown."""
-        shown = pair._replace(document=pair.document[: self.settings.document_characters])
-        return self._fitted(shown) if self.settings.in_words else shown
-
-    def _fitted(self, pair: Pair | Sides) -> Pair | Sides:
-        """The pair with as much of its document as prompt and answer leave room for in `length` tokens."""
+        """The pair with as much of its document as is shown, for an answer in words as prompt and answer leave room for."""
+        pair = pair._replace(document=pair.document[: self.settings.document_characters])
         length = self.settings.length
-        if length is None:
+        if length is None or not self.settings.in_words:
             return pair
         room = length - (self.settings.max_tokens or 0)
 
@@ -252,16 +239,9 @@ class Judge:
 
         characters = longest_that_fits(len(pair.document), fits)
         if not characters and (pair.document or not fits(0)):
-            raise ToolkitError(
-                f"a statement leaves no room for a document in {length} tokens: {pair[1][:60]!r}",
-                f"give {self.spec.name} a larger `length` in an entry of your own (--systems)",
-            )
+            hint = f"give {self.spec.name} a larger `length` in an entry of your own (--systems)"
+            raise ToolkitError(f"a statement leaves no room for a document in {length} tokens: {pair[1][:60]!r}", hint)
         return pair._replace(document=pair.document[:characters])
-
-
-def _values(pair: Pair | Sides) -> dict[str, str]:
-    """What fills the slots."""
-    return {**pair._asdict(), "question": pair.document}
 
 
 def _named(answer: str) -> set[str]:

@@ -62,9 +62,25 @@ class Scoring(Estimate):
     @cached_property
     def model(self) -> BatchedReranker:
         """What scores pairs, on its device: a classifier, an encoder-decoder or a decoder."""
-        if self.settings.positive != ENTAILMENT:
-            return self._language_model()
         from toolkit.models.checkpoints import pretrained
+
+        if self.settings.positive != ENTAILMENT:
+            from toolkit.models.rerankers.prompts import PromptEncoder
+            from toolkit.models.rerankers.token_logits import MonoT5, YesNo
+
+            folder: Path = local_checkpoints.base_of(self.spec) or local_checkpoints.locate(self.spec)
+            encoder_decoder = bool(read_json(folder / "config.json", {}).get("is_encoder_decoder"))
+            auto, kind = ("AutoModelForSeq2SeqLM", MonoT5) if encoder_decoder else (pretrained.CAUSAL, YesNo)
+            loaded = pretrained.load(auto, self.spec, what="language model", **self.how)
+            self.origin = dict(loaded.origin)
+            tokenizer = loaded.tokenizer
+            tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
+            chat = bool(tokenizer.chat_template) if self.settings.chat is None else self.settings.chat
+            length = loaded.length(self.spec, self.settings.length, DEFAULT_LENGTH)
+            turns = {"system": self.settings.system, "gap": GAP}
+            encoder = PromptEncoder(self.prompt, tokenizer, length=length, chat=chat, cut="document", **turns)
+            tokens = pretrained.token_ids(loaded, self.spec, self.settings.tokens)
+            return kind(loaded, encoder, tokens, "sigmoid", spec=self.spec, batch_size=self.batch_size, facts={})
         from toolkit.models.rerankers.cross import Entailment
 
         loaded = pretrained.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
@@ -85,8 +101,7 @@ class Scoring(Estimate):
         return together(requests, self._answers)
 
     def _answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        pairs = [_inputs(request.messages) for request in requests]
-        for batch, scores in self.model.batches(pairs):
+        for batch, scores in self.model.batches([_inputs(request.messages) for request in requests]):
             if not np.isfinite(scores).all():
                 message = f"{self.spec.name} gave a pair no finite share, in {self.precision}"
                 raise ToolkitError(message, "numbers overflow in fp16: try --precision bf16 or fp32", status=1)
@@ -97,26 +112,6 @@ class Scoring(Estimate):
         """An estimate: a dry run is not worth loading a model."""
         prompt = estimate_tokens(self.prompt.show()) if self.prompt else 0
         return prompt + sum(estimate_tokens(message["content"]) for message in messages)
-
-    def _language_model(self) -> BatchedReranker:
-        from toolkit.models.checkpoints import pretrained
-        from toolkit.models.rerankers.prompts import PromptEncoder
-        from toolkit.models.rerankers.token_logits import MonoT5, YesNo
-
-        folder: Path = local_checkpoints.base_of(self.spec) or local_checkpoints.locate(self.spec)
-        encoder_decoder = bool(read_json(folder / "config.json", {}).get("is_encoder_decoder"))
-        auto, kind = ("AutoModelForSeq2SeqLM", MonoT5) if encoder_decoder else (pretrained.CAUSAL, YesNo)
-        loaded = pretrained.load(auto, self.spec, what="language model", **self.how)
-        self.origin = dict(loaded.origin)
-        tokenizer = loaded.tokenizer
-        tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
-        chat = bool(tokenizer.chat_template) if self.settings.chat is None else self.settings.chat
-        length = loaded.length(self.spec, self.settings.length, DEFAULT_LENGTH)
-        encoder = PromptEncoder(
-            self.prompt, tokenizer, length=length, chat=chat, cut="document", system=self.settings.system, gap=GAP
-        )
-        tokens = pretrained.token_ids(loaded, self.spec, self.settings.tokens)
-        return kind(loaded, encoder, tokens, "sigmoid", spec=self.spec, batch_size=self.batch_size, facts={})
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[Input, Input]:

@@ -30,8 +30,7 @@ class AnswerCache:
 
     def get_all(self, keys: Sequence[str]) -> dict[str, Answer]:
         """The answers to those requests that have one."""
-        found = self._entries.get([key.encode() for key in keys], _answer)
-        return {key.decode(): answer for key, answer in found.items()}
+        return {key.decode(): answer for key, answer in self._entries.get([key.encode() for key in keys], _answer).items()}
 
     def writer(self) -> AnswerWriter:
         """What writes the answers of one call; a block."""

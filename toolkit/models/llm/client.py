@@ -68,9 +68,8 @@ class LLM:
             self.backend.check()
         elif not self.backend.here:
             hint = "HF_HUB_OFFLINE=1 takes the commit that is here, where none is pinned; or run without replay"
-            raise ToolkitError(
-                "--replay sends no request to the hub, and the commit of this checkpoint is not known here", hint, status=1
-            )
+            message = "--replay sends no request to the hub, and the commit of this checkpoint is not known here"
+            raise ToolkitError(message, hint, status=1)
 
     def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
         """The answers in the order of the requests; each is in the cache a moment after it came (`AnswerWriter`).
@@ -157,32 +156,29 @@ class Endpoint(Estimate):
         body = {**request.options, **self.facts, "messages": list(request.messages)}
 
         def read(body: Any, retries: int) -> Answer:
-            return self._read(body, url, retries)
+            """The answer in a chat completion; the errors of `Client.ask` where it is none (a gateway's page)."""
+            clean = self.client.clean
+            choice, usage = body["choices"][0], body.get("usage") or {}
+            text = choice["message"]["content"] or ""
+            if not isinstance(text, str):
+                raise TypeError(type(text))
+            refused = not text and choice["message"].get("refusal")
+            self.client.warn_of_secrets(text, url)
+            return Answer(
+                text=clean(text, url),
+                finish="refusal" if refused else clean(choice.get("finish_reason") or "", url)[:SHOWN],
+                model=clean(body.get("model") or "", url)[:SHOWN],
+                server=server_of(url),
+                prompt_tokens=count_of(usage.get("prompt_tokens")),
+                completion_tokens=count_of(usage.get("completion_tokens")),
+                retries=retries,
+            )
 
         answer = self.client.ask(url, "chat/completions", body, read, stop, what="chat completion")
         if self.tolerant and answer.finish in REFUSALS:
             raise unanswered(url, f"the model refuses to answer ({answer.finish})", "the request is recorded as unanswered")
         self._in_a_row = 0
         return answer
-
-    def _read(self, body: Any, url: str, retries: int) -> Answer:
-        """The answer in a chat completion; the errors of `Client.ask` where it is none (a gateway's page)."""
-        clean = self.client.clean
-        choice, usage = body["choices"][0], body.get("usage") or {}
-        text = choice["message"]["content"] or ""
-        if not isinstance(text, str):
-            raise TypeError(type(text))
-        refused = not text and choice["message"].get("refusal")
-        self.client.warn_of_secrets(text, url)
-        return Answer(
-            text=clean(text, url),
-            finish="refusal" if refused else clean(choice.get("finish_reason") or "", url)[:SHOWN],
-            model=clean(body.get("model") or "", url)[:SHOWN],
-            server=server_of(url),
-            prompt_tokens=count_of(usage.get("prompt_tokens")),
-            completion_tokens=count_of(usage.get("completion_tokens")),
-            retries=retries,
-        )
 
 
 def load_llm(

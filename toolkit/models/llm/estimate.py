@@ -20,8 +20,7 @@ def estimate_tokens(text: str) -> int:
     rest = raw.translate(None, LETTERS)
     wide = rest.translate(None, ASCII)
     # a character beyond ASCII has one first byte (11xxxxxx) and further ones (10xxxxxx): these are what counts
-    further = len(wide.translate(None, FIRST_BYTES))
-    return -(-(len(raw) - len(rest)) // 3) + len(rest) - len(wide) + further
+    return -(-(len(raw) - len(rest)) // 3) + len(rest) - len(wide) + len(wide.translate(None, FIRST_BYTES))
 
 
 class Estimate:

@@ -75,10 +75,8 @@ class LocalModel:
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.whole, **options)
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         if self.chat and not tokenizer.chat_template:
-            raise ToolkitError(
-                f"the tokenizer of {self.spec.name} has no chat template",
-                "give its entry one: parameters: {chat_template: ...}",
-            )
+            hint = "give its entry one: parameters: {chat_template: ...}"
+            raise ToolkitError(f"the tokenizer of {self.spec.name} has no chat template", hint)
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
         return tokenizer
@@ -106,8 +104,7 @@ class LocalModel:
 
     def _answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         for request in requests:
-            known = ("max_tokens", *SAMPLING)
-            if unknown := [name for name, value in request.options.items() if name not in known and value]:
+            if unknown := [name for name, value in request.options.items() if name not in ("max_tokens", *SAMPLING) and value]:
                 raise ToolkitError(f"{self.spec.name} has no {', '.join(unknown)} on this machine", "ask a server instead")
         texts = [self._text(request.messages) for request in requests]
         lengths = [self.count_text(text) for text in texts]
@@ -116,12 +113,15 @@ class LocalModel:
         if needed > places:
             message = f"prompt and answer have {needed} tokens, but {self.spec.name} takes {places}"
             raise ToolkitError(message, "set `length` in the parameters of its entry")
-        for positions, sampling in _by_sampling(requests):
+        alike: dict[str, list[int]] = {}  # positions of requests that are drawn alike
+        for position, request in enumerate(requests):
+            alike.setdefault(repr(sampling_of(request.options)), []).append(position)
+        for positions in alike.values():
+            sampling = sampling_of(requests[positions[0]].options)
             for places in by_length([lengths[position] for position in positions], self.batch_size):
                 batch = [positions[place] for place in places]
                 limits = [requests[position].options["max_tokens"] for position in batch]
-                written = self._generate([texts[position] for position in batch], limits, sampling)
-                yield from zip(batch, written, strict=True)
+                yield from zip(batch, self._generate([texts[position] for position in batch], limits, sampling), strict=True)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Tokens of a chat in the checkpoint's template."""
@@ -147,37 +147,19 @@ class LocalModel:
         inputs.pop("token_type_ids", None)
         drawn = {"logits_processor": [GumbelSampling(sampling, texts)]} if sampling else {}
         with torch.inference_mode():
-            sequences = self.model.generate(
-                **inputs, **drawn, do_sample=False, max_new_tokens=max(limits), pad_token_id=tokenizer.pad_token_id
-            )
+            drawn |= {"do_sample": False, "max_new_tokens": max(limits), "pad_token_id": tokenizer.pad_token_id}
+            sequences = self.model.generate(**inputs, **drawn)
         start = inputs["input_ids"].shape[1]
-        stops = _stops(self.model, tokenizer)
+        # the tokens that end an answer; padding is one of them, as it follows the end of the shorter ones
+        ends = self.model.generation_config.eos_token_id
+        stops = {*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id, tokenizer.pad_token_id}
         sent = inputs["attention_mask"].sum(1).tolist()
         for read, whole, limit in zip(sent, sequences[:, start:].tolist(), limits, strict=True):
             sequence = whole[:limit]
             end = next((place for place, token in enumerate(sequence) if token in stops), None)
-            yield Answer(
-                text=tokenizer.decode(sequence[:end], skip_special_tokens=True).strip(),
-                finish="stop" if end is not None else "length",
-                model=self.spec.checkpoint,
-                prompt_tokens=read,
-                completion_tokens=len(sequence) if end is None else end + 1,
-            )
-
-
-def _by_sampling(requests: Sequence[Request]) -> Iterator[tuple[list[int], dict[str, Any]]]:
-    """Positions of requests that are drawn alike, and how."""
-    alike: dict[str, list[int]] = {}
-    for position, request in enumerate(requests):
-        alike.setdefault(repr(sampling_of(request.options)), []).append(position)
-    for positions in alike.values():
-        yield positions, sampling_of(requests[positions[0]].options)
-
-
-def _stops(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase) -> set[int]:
-    """The tokens that end an answer; padding is one of them, as it follows the end of the shorter ones."""
-    ends = model.generation_config.eos_token_id
-    return {*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id, tokenizer.pad_token_id}
+            text = tokenizer.decode(sequence[:end], skip_special_tokens=True).strip()
+            finish, written = ("length", len(sequence)) if end is None else ("stop", end + 1)
+            yield Answer(text, finish, model=self.spec.checkpoint, prompt_tokens=read, completion_tokens=written)
 
 
 def sampling_of(options: Mapping[str, Any]) -> dict[str, Any]:

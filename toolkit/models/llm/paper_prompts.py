@@ -3,8 +3,6 @@
 `registry/published/prompts.yaml` has of each its place, the number of its words and their SHA-256, and no sentence of it.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json
@@ -103,11 +101,9 @@ def cut_prompts(source: str, text: str) -> list[tuple[PublishedPrompt, dict[str,
     words = MARKUP.sub(" ", text).split()
     made = [(prompt, list(_turns(prompt, words))) for prompt in prompts_of(source)]
     if missing := [(prompt, turns.count(None), len(turns)) for prompt, turns in made if None in turns]:
-        raise ToolkitError(
-            f"{len(missing)} of {len(made)} prompts of {source} are not in the text",
-            "each is found by its words, whatever the lines; words that are parted by a hyphen are not mended",
-            problems=[f"{each.name} ({each.place}, {each.words:,} words), {no} of {all} parts" for each, no, all in missing],
-        )
+        hint = "each is found by its words, whatever the lines; words that are parted by a hyphen are not mended"
+        lacking = [f"{each.name} ({each.place}, {each.words:,} words), {no} of {all} parts" for each, no, all in missing]
+        raise ToolkitError(f"{len(missing)} of {len(made)} prompts of {source} are not in the text", hint, problems=lacking)
     about = {prompt.name: f"{prompt.title}, {prompt.place}{f'; {prompt.note}' if prompt.note else ''}" for prompt, _ in made}
     return [(prompt, {"kind": prompt.kind, "source": about[prompt.name], "turns": turns}) for prompt, turns in made]
 

@@ -86,7 +86,7 @@ class Prompt:
         for number, (slots, answer) in enumerate([*self.shots, (values, "")]):
             for role, content, row in self._rows(slots, passages):
                 if number == 0 or role != "system":
-                    yield role, _fill(content, row)
+                    yield role, SLOT.sub(lambda match, row=row: match[1] or row[match[2]], content)
             if answer:
                 yield "assistant", answer
 
@@ -232,8 +232,7 @@ def _ours(name: str, kind: str) -> Prompt:
 
 def _prompt(path: Path, kind: str, *, ours: bool) -> Prompt:
     row = read_yaml(path)
-    problems = list(_problems(row, kind))
-    if problems:
+    if problems := list(_problems(row, kind)):
         hint = "see the prompts in toolkit/registry/prompts"
         raise ToolkitError(f"{path} is no prompt of kind {kind}", hint, problems=problems)
     return Prompt(path.stem if ours else path.name, kind, _turns(row["turns"]), ours, whose=row.get("whose", OURS))
@@ -282,7 +281,3 @@ def _slot_problems(slots: set[str], needed: Sequence[str], allowed: Sequence[str
 
 def _slots(content: str) -> list[str]:
     return [slot for _, slot in SLOT.findall(content) if slot]
-
-
-def _fill(content: str, values: Mapping[str, str]) -> str:
-    return SLOT.sub(lambda match: match[1] or values[match[2]], content)

@@ -128,7 +128,12 @@ class Searcher:
             whole = build.then(answer)
             return lambda query: whole(query.text)
         # in this thread: pyjnius mixes up the builders of several
-        queries = {query: filtered(build(query.text), filters[query.among]) for query in wanted}
+        queries, occur = {}, java_class("org.apache.lucene.search.BooleanClause$Occur")
+        for query in wanted:
+            builder = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
+            builder.add(jvm.cast("org.apache.lucene.search.Query", build(query.text)), occur.MUST)
+            builder.add(filters[query.among], occur.FILTER)  # which adds nothing to the documents' scores
+            queries[query] = jvm.cast("org.apache.lucene.search.Query", builder.build())
         return lambda query: answer(queries[query])
 
     def _weights(self, arrays: Bm25Arrays, queries: Sequence[Query]) -> dict[Query, dict[int, np.float32]]:
@@ -147,9 +152,8 @@ class Searcher:
         build, tokens = self._query_builder(), java_class("io.anserini.analysis.AnalyzerUtils").analyze
         scored, context = java_class("io.anserini.search.ScoredDocs"), java_class("io.anserini.rerank.RerankerContext")
         # the collection's class parses the stored texts of an index that has no term vectors
-        rm3 = java_class("io.anserini.rerank.lib.Rm3Reranker")(
-            self._analyzer, jvm.named("io.anserini.collection.JsonCollection"), "contents", *RM3.values(), False, True
-        )
+        parser, reranker = jvm.named("io.anserini.collection.JsonCollection"), java_class("io.anserini.rerank.lib.Rm3Reranker")
+        rm3 = reranker(self._analyzer, parser, "contents", *RM3.values(), False, True)
         settings = java_class("io.anserini.search.SearchCollection$Args")()
         settings.hits = hits
 
@@ -210,8 +214,7 @@ def by_score_and_id() -> Any:
 
 def languages() -> list[str]:
     """The language codes that Anserini has analyzers for."""
-    known = java_class("io.anserini.analysis.AnalyzerMap").analyzerMap
-    return sorted({*known.keySet().toArray(), ENGLISH})
+    return sorted({*java_class("io.anserini.analysis.AnalyzerMap").analyzerMap.keySet().toArray(), ENGLISH})
 
 
 def analyzer(language: str) -> Any:
@@ -237,28 +240,17 @@ def among_ids(doc_ids: Sequence[str]) -> Any:
     return jvm.cast("org.apache.lucene.search.Query", made)
 
 
-def filtered(query: Any, among: Any) -> Any:
-    """A query whose documents must fit a second one too, which adds nothing to their scores."""
-    occur = java_class("org.apache.lucene.search.BooleanClause$Occur")
-    builder = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
-    builder.add(jvm.cast("org.apache.lucene.search.Query", query), occur.MUST)
-    builder.add(among, occur.FILTER)
-    return jvm.cast("org.apache.lucene.search.Query", builder.build())
-
-
 @cache
 def _ids_and_scores() -> jvm.Function:
     """TopFieldDocs -> [ids, one a line; scores], both from the values that the documents were sorted by."""
     values = jvm.field("org.apache.lucene.search.FieldDoc", "fields", "[Ljava/lang/Object;")
     ids = values.then(jvm.element(1), jvm.method("org.apache.lucene.util.BytesRef", "utf8ToString", "()Ljava/lang/String;"))
     scores = values.then(jvm.element(0), jvm.method("java.lang.Float", "doubleValue", "()D"))
-    documents = jvm.field("org.apache.lucene.search.TopDocs", "scoreDocs", f"[{LUCENE}/search/ScoreDoc;").then(
-        jvm.static("java.util.Arrays", "stream", "([Ljava/lang/Object;)Ljava/util/stream/Stream;")
-    )
-    return jvm.both(
-        documents.then(jvm.each(ids), jvm.joined("\n")),
-        documents.then(jvm.each_double(scores), jvm.method("java.util.stream.DoubleStream", "toArray", "()[D")),
-    )
+    stream = jvm.static("java.util.Arrays", "stream", "([Ljava/lang/Object;)Ljava/util/stream/Stream;")
+    documents = jvm.field("org.apache.lucene.search.TopDocs", "scoreDocs", f"[{LUCENE}/search/ScoreDoc;").then(stream)
+    array = jvm.method("java.util.stream.DoubleStream", "toArray", "()[D")
+    numbers = documents.then(jvm.each_double(scores), array)
+    return jvm.both(documents.then(jvm.each(ids), jvm.joined("\n")), numbers)
 
 
 def _ask_all(ask: Callable[[Query], Answer], queries: Sequence[Query], threads: int, index: Path) -> list[Answer]:
@@ -290,12 +282,7 @@ def _ask_all(ask: Callable[[Query], Answer], queries: Sequence[Query], threads: 
 
 
 def _run(
-    topics: Sequence[Topic],
-    wanted: Sequence[Query],
-    answers: Mapping[Query, Answer],
-    tag: str,
-    source: str,
-    arrays: Bm25Arrays | None,
+    topics: Sequence[Topic], wanted: list[Query], answers: dict[Query, Answer], tag: str, source: str, arrays: Bm25Arrays | None
 ) -> Run:
     """The answers as a run, in the order of the topics; wanted: the query of each; arrays: what they are positions in."""
     counts = [len(scores) for _, scores in answers.values()]
@@ -331,8 +318,7 @@ def strict_scores(rankings: Sequence[Sequence[float]]) -> list[np.ndarray]:
     table = (np.floor(table.astype(np.float64) * 10_000 + 0.5) / 10_000).astype(np.float32)  # Java's Math.round
     ties = np.zeros(len(rankings), np.float32)
     for rank in range(1, width):
-        tied = table[rank - 1] - table[rank] <= np.float32(1e-4)
-        ties = np.where(tied, ties + 1, 0).astype(np.float32)
+        ties = np.where(table[rank - 1] - table[rank] <= np.float32(1e-4), ties + 1, 0).astype(np.float32)
         table[rank] -= np.float32(1e-6) * ties
     return [table[: len(ranking), column] for column, ranking in enumerate(rankings)]
 

@@ -39,9 +39,7 @@ class Indexer:
     """Takes documents while `indexing` is open. Not for several threads at once."""
 
     def __init__(self, folder: Path, java: threading.Thread, waiting: queue.Queue):
-        self._folder = folder
-        self._java = java
-        self._waiting = waiting
+        self._folder, self._java, self._waiting = folder, java, waiting
         self._batch: list[str] = []
         self.documents = 0
 

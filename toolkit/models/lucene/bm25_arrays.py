@@ -6,8 +6,6 @@ k1 and b. Lucene adds the parts in 64 bits, in an order of its own, and rounds t
 bits no order matters, and where it may not be (see `Bm25Arrays.is_exact`) the query is Lucene's.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -64,8 +62,20 @@ class Bm25Arrays:
 
     def best(self, weights: dict[int, np.float32], hits: int) -> tuple[np.ndarray, np.ndarray]:
         """The best `hits` documents, their positions and scores (float32): by score, descending, then id, ascending."""
-        sums = self._sums(weights)
-        found = np.flatnonzero(sums >= _lower_bound(sums, hits))
+        # the score of every document in 64 bits; 0 where it has no term
+        frequent = [term for term in weights if self._counts[term] * FREQUENT >= self.documents]
+        slices = {term: self._slice(term) for term in weights.keys() - set(frequent)}
+        docs = [self._docs[place] for place in slices.values()]
+        parts = [_parts(weights[term], self._divisors[place]) for term, place in slices.items()]
+        sums = np.bincount(np.concatenate(docs), np.concatenate(parts), self.documents) if docs else np.zeros(self.documents)
+        for term in frequent:
+            sums += self._row(term, weights[term])
+        # a number above 0 that `hits` documents reach, if so many are found, and all that are equal to these in 32 bits
+        width, bound = max(1, len(sums) // (4 * hits)), 0.0
+        blocks = sums[: len(sums) // width * width].reshape(-1, width).max(1)
+        if len(blocks) > hits:  # one document of each of the best blocks: fewer are looked through than all
+            bound = float(np.nextafter(np.float32(np.partition(blocks, -hits)[-hits]), np.float32(0)))
+        found = np.flatnonzero(sums >= max(bound, np.finfo(np.float64).tiny))
         scores = sums[found].astype(np.float32)
         best = np.lexsort((self._order[found], -scores))[:hits]
         return found[best], scores[best]
@@ -76,17 +86,6 @@ class Bm25Arrays:
         A part is a multiple of half the last bit of its weight, which is at least weight / 2**25, and 53 bits hold the sum.
         """
         return not weights or sum(map(float, weights.values())) < EXACT * float(min(weights.values()))
-
-    def _sums(self, weights: dict[int, np.float32]) -> np.ndarray:
-        """The score of every document in 64 bits; 0 where it has no term."""
-        frequent = [term for term in weights if self._counts[term] * FREQUENT >= self.documents]
-        slices = {term: self._slice(term) for term in weights.keys() - set(frequent)}
-        docs = [self._docs[place] for place in slices.values()]
-        parts = [_parts(weights[term], self._divisors[place]) for term, place in slices.items()]
-        sums = np.bincount(np.concatenate(docs), np.concatenate(parts), self.documents) if docs else np.zeros(self.documents)
-        for term in frequent:
-            sums += self._row(term, weights[term])
-        return sums
 
     def _slice(self, term: int) -> slice:
         return slice(self._ends[term] - self._counts[term], self._ends[term])
@@ -107,20 +106,9 @@ def idf(documents: int, count: int) -> float:
     return math.log(1 + (documents - count + 0.5) / (count + 0.5))
 
 
-def _lower_bound(sums: np.ndarray, hits: int) -> float:
-    """A number above 0 that `hits` documents reach, if so many are found, and all that are equal to these in 32 bits."""
-    width, bound = max(1, len(sums) // (4 * hits)), 0.0
-    blocks = sums[: len(sums) // width * width].reshape(-1, width).max(1)
-    if len(blocks) > hits:  # one document of each of the best blocks: fewer are looked through than all
-        bound = float(np.nextafter(np.float32(np.partition(blocks, -hits)[-hits]), np.float32(0)))
-    return max(bound, np.finfo(np.float64).tiny)
-
-
 def open_arrays(folder: Path, k1: float, b: float) -> Bm25Arrays | None:
     """The arrays of an index's folder; None where it has none, or none for this k1 and b: Lucene searches it then."""
     if not (folder / BM25_ARRAYS).is_file():
         return None
     about = read_json(folder / BM25_ARRAYS, dict)
-    if (about.get("format"), about.get("k1"), about.get("b")) != (FORMAT, k1, b):
-        return None
-    return Bm25Arrays(folder, about)
+    return Bm25Arrays(folder, about) if (about.get("format"), about.get("k1"), about.get("b")) == (FORMAT, k1, b) else None

@@ -100,7 +100,10 @@ def _from_jsonl(path: Path) -> pyarrow.Array:
     ids = []
     for line in path.read_bytes().splitlines():  # of bytes: U+2028 and its like in a text end no line
         row = decode_json(line.decode())
-        ids.append(_text(row["id"] if isinstance(row, dict) else row))
+        value = row["id"] if isinstance(row, dict) else row
+        if type(value) not in (str, int):  # true and false are no ids
+            raise TypeError(f"{json.dumps(value)} is no id")
+        ids.append(str(value))
     return to_arrow(ids).cast(pyarrow.large_string())
 
 
@@ -116,7 +119,11 @@ def _from_pickle(path: Path) -> pyarrow.LargeStringArray:
     """Read once: the ids are cached as lines, by the SHA-256 of the pickle, and that of the lines stands beside them."""
     from toolkit.files.formats.pickled_ids import pickled_ids
 
-    column = _column(path)
+    # where the id stands in an entry: `custom_meta_id_idx` of distributed-faiss' settings beside it, else the first value
+    settings = path.with_name("cfg.json")
+    column = read_json(settings, dict).get("custom_meta_id_idx", 0) if settings.is_file() else 0
+    if type(column) is not int or column < 0:
+        raise ToolkitError(f"{settings}: custom_meta_id_idx is {str(column)[:40]!r}", "where the id stands in an entry, from 0")
     lines = home() / "ids" / f"{file_digest(path)[:32]}.{column}.txt"
     recorded = lines.with_suffix(".sha256")
     with lock(f"ids {lines.name}"):
@@ -126,21 +133,6 @@ def _from_pickle(path: Path) -> pyarrow.LargeStringArray:
                 file.writelines(f"{doc_id}\n" for doc_id in pickled_ids(path, column))
             write_text(recorded, file_digest(lines) + "\n")
     return _from_lines(lines)
-
-
-def _column(path: Path) -> int:
-    """Where the id stands in an entry: `custom_meta_id_idx` of distributed-faiss' settings beside it; the first value, else."""
-    settings = path.with_name("cfg.json")
-    found = read_json(settings, dict).get("custom_meta_id_idx", 0) if settings.is_file() else 0
-    if type(found) is not int or found < 0:
-        raise ToolkitError(f"{settings}: custom_meta_id_idx is {str(found)[:40]!r}", "where the id stands in an entry, from 0")
-    return found
-
-
-def _text(value: object) -> str:
-    if type(value) not in (str, int):  # true and false are no ids
-        raise TypeError(f"{json.dumps(value)} is no id")
-    return str(value)
 
 
 READERS: dict[str, Callable[[Path], pyarrow.Array]] = {

@@ -113,7 +113,13 @@ def start() -> None:
     except jnius.JavaException as error:
         message = "the JVM of this process runs already, without Anserini"
         raise ToolkitError(message, "let Tandem index or search first", status=1) from error
-    _silence()
+    # standard output belongs to results: what Java logs goes to standard error with `--debug`, else nowhere
+    autoclass = jnius.autoclass
+    system = autoclass("java.lang.System")
+    if not _SETTINGS["debug"]:
+        system.setErr(autoclass("java.io.PrintStream")(autoclass("java.io.OutputStream").nullOutputStream()))
+        autoclass("java.util.logging.LogManager").getLogManager().reset()
+    system.setOut(system.err)
 
 
 def settle_environment() -> list[str]:
@@ -130,17 +136,6 @@ def settle_environment() -> list[str]:
             say(f"note: {name} is not used ({' '.join(dropped)[:80]}): it could change results")
         kept += harmless
     return kept
-
-
-def _silence() -> None:
-    """Standard output belongs to results: what Java logs goes to standard error with `--debug`, else nowhere."""
-    autoclass = jnius.autoclass
-    system = autoclass("java.lang.System")
-    if not _SETTINGS["debug"]:
-        nowhere = autoclass("java.io.PrintStream")(autoclass("java.io.OutputStream").nullOutputStream())
-        system.setErr(nowhere)
-        autoclass("java.util.logging.LogManager").getLogManager().reset()
-    system.setOut(system.err)
 
 
 def exception() -> type[Exception]:
@@ -182,10 +177,8 @@ class Function:
         pyjnius keeps the instance of a call in the class's method, where the call of another thread on another instance
         would change it; and it cannot tell the two methods of that name apart, because a list fits both.
         """
-        members = {
-            "__javaclass__": "java/lang/invoke/MethodHandle",
-            "invokeWithArguments": jnius.JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;"),
-        }
+        method = jnius.JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;")
+        members = {"__javaclass__": "java/lang/invoke/MethodHandle", "invokeWithArguments": method}
         key = (__name__, next(_numbers))
         bases, kind = (jnius.JavaClass,), jnius.MetaJavaClass
         handle_class = kind.__new__(kind, "MethodHandle", bases, members, classparams=key)
@@ -195,8 +188,7 @@ class Function:
         """This function first, then the others in order; a result is cast to what the next one takes."""
         handle = self.handle
         for other in others:
-            takes = _class(other.handle.type().parameterType(0))
-            handle = handle.asType(handle.type().changeReturnType(takes))
+            handle = handle.asType(handle.type().changeReturnType(_class(other.handle.type().parameterType(0))))
             handle = _handles().filterReturnValue(handle, other.handle)
         return Function(handle)
 
@@ -225,16 +217,12 @@ def _named(descriptor: str) -> Any:
 
 def _boxed(value: Any) -> Any:
     """Python's int and str as Java objects: pyjnius crashes on them among variable arguments."""
-    if type(value) is int:
-        return java_class("java.lang.Integer")(value)
-    return java_class("java.lang.String")(_utf16(value)) if type(value) is str else value
-
-
-def _utf16(text: str) -> str:
-    """The text with a character for each of Java's 16-bit ones: pyjnius would truncate those beyond U+FFFF to 16 bits."""
-    if text.isascii() or max(text) <= "\uffff":
-        return text
-    return "".join(map(chr, memoryview(text.encode(f"utf-16-{sys.byteorder[0]}e")).cast("H")))
+    if type(value) is str:
+        # a character for each of Java's 16-bit ones: pyjnius would truncate those beyond U+FFFF to 16 bits
+        if not value.isascii() and max(value) > "\uffff":
+            value = "".join(map(chr, memoryview(value.encode(f"utf-16-{sys.byteorder[0]}e")).cast("H")))
+        return java_class("java.lang.String")(value)
+    return java_class("java.lang.Integer")(value) if type(value) is int else value
 
 
 def method(owner: str, name: str, descriptor: str, *arguments: Any) -> Function:
@@ -278,8 +266,7 @@ def of_fields(function: Function, owner: str, **fields: str) -> Function:
     """The function that takes an instance and gives what another one does of its fields; name -> descriptor, in their order."""
     getters = [field(owner, name, descriptor).handle for name, descriptor in fields.items()]
     handle = _handles().filterArguments(function.handle, 0, *getters)
-    takes = _method_type(f"(L{owner.replace('.', '/')};)V")
-    return Function(_handles().permuteArguments(handle, takes, *[0] * len(getters)))
+    return Function(_handles().permuteArguments(handle, _method_type(f"(L{owner.replace('.', '/')};)V"), *[0] * len(getters)))
 
 
 def element(position: int) -> Function:
@@ -346,6 +333,5 @@ def both(first: Function, second: Function) -> Function:
     """The function that gives the results of two functions of the same argument, as a list of two."""
     objects = _named("[Ljava/lang/Object;")
     pair = _handles().identity(objects).asCollector(objects, 2)
-    general = (each.handle.asType(each.handle.type().generic()) for each in (first, second))
-    pair = _handles().filterArguments(pair, 0, *general)
+    pair = _handles().filterArguments(pair, 0, *(each.handle.asType(each.handle.type().generic()) for each in (first, second)))
     return Function(_handles().permuteArguments(pair, _method_type("(Ljava/lang/Object;)[Ljava/lang/Object;"), 0, 0))

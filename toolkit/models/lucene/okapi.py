@@ -68,8 +68,14 @@ class Okapi:
                 counts.setdefault(word, []).append(count)
         self._documents = len(documents)
         self._postings: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        for word, idf in _idfs({word: len(holding) for word, holding in places.items()}, len(documents), epsilon).items():
-            holding, tf = np.array(places[word]), np.array(counts[word])
+        frequencies = {word: len(holding) for word, holding in places.items()}
+        idfs = {word: math.log(len(documents) - n + 0.5) - math.log(n + 0.5) for word, n in frequencies.items()}
+        total = 0.0
+        for idf in idfs.values():  # `sum` rounds differently from Python 3.12 on
+            total += idf
+        floor = epsilon * (total / max(1, len(idfs)))
+        for word, usual in idfs.items():
+            holding, tf, idf = np.array(places[word]), np.array(counts[word]), floor if usual < 0 else usual
             self._postings[word] = holding, idf * (tf * (k1 + 1) / (tf + norms[holding]))
 
     def scores(self, query: Sequence[str]) -> np.ndarray:
@@ -80,13 +86,3 @@ class Okapi:
                 places, weights = self._postings[word]
                 scores[places] += weights
         return scores
-
-
-def _idfs(frequencies: dict[str, int], documents: int, epsilon: float) -> dict[str, float]:
-    """The idf of each word, from the number of documents that have it."""
-    idfs = {word: math.log(documents - n + 0.5) - math.log(n + 0.5) for word, n in frequencies.items()}
-    total = 0.0
-    for idf in idfs.values():  # `sum` rounds differently from Python 3.12 on
-        total += idf
-    floor = epsilon * (total / max(1, len(idfs)))
-    return {word: floor if idf < 0 else idf for word, idf in idfs.items()}

@@ -130,18 +130,23 @@ def _line(text: Function, file: Any) -> tuple[Function, Function]:
 
 def _complete(folder: Path, sizes: dict[str, int]) -> bool:
     """Compute what follows from what Java has written; False where that is not what the index says, or an idf is in doubt.
-
-    False too for more ids than one arrow array can hold.
-    """
+    False too for more ids than one arrow array can hold."""
     counts, docs = (np.memmap(folder / NAMES[kind], DTYPES[kind], "r") for kind in ("counts", "docs"))
     tfs, norms = np.memmap(folder / RAW["tfs"], "<i4", "r"), np.fromfile(folder / RAW["norms"], "<i8")
     ids, terms = DocIds(folder / NAMES["ids"]), DocIds(folder / NAMES["terms"])
     found = len(docs), counts.sum(dtype=np.int64), tfs.sum(dtype=np.int64), len(ids), len(norms), len(terms)
     expected = (*[sizes["postings"]] * 2, sizes["tokens"], *[sizes["documents"]] * 2, len(counts))
-    certain = all(_is_certain(idf(sizes["with_words"], int(count))) for count in np.unique(counts))
+    # logarithms that are a few units off in their last place, as Java's may be, have to be the same in 32 bits
+    idfs = [idf(sizes["with_words"], int(count)) for count in np.unique(counts)]
+    certain = all(np.float32(one * (1 - 1e-15)) == np.float32(one * (1 + 1e-15)) and one > 0 for one in idfs)
     if found != expected or not certain or (folder / NAMES["ids"]).stat().st_size >= ONE_ARRAY:
         return False
-    lengths = _inverse_lengths(np.float32(sizes["tokens"] / sizes["with_words"]))[norms & 255]
+    # c of each of the 256 lengths that Lucene tells apart, computed in 32 bits as BM25Similarity does
+    mean = np.float32(sizes["tokens"] / sizes["with_words"])
+    length = java_class("org.apache.lucene.util.SmallFloat").byte4ToInt
+    known = np.array([length(int(code)) for code in np.arange(256, dtype=np.uint8).astype(np.int8)], np.float32)
+    k1, b, one = np.float32(K1), np.float32(B), np.float32(1)
+    lengths = (one / (k1 * ((one - b) + b * known / mean)))[norms & 255]
     with (folder / NAMES["divisors"]).open("wb") as file:
         for start in range(0, len(docs), CHUNK):
             part = slice(start, start + CHUNK)
@@ -153,16 +158,3 @@ def _complete(folder: Path, sizes: dict[str, int]) -> bool:
     np.argsort(by_id.to_numpy()).astype("<i4").tofile(folder / NAMES["order"])
     write_text(folder / BM25_ARRAYS, json.dumps({"format": FORMAT, "k1": K1, "b": B, **sizes}) + "\n")
     return True
-
-
-def _is_certain(value: float) -> bool:
-    """Whether a logarithm that is a few units off in its last place, as Java's may be, is the same in 32 bits."""
-    return np.float32(value * (1 - 1e-15)) == np.float32(value * (1 + 1e-15)) and value > 0
-
-
-def _inverse_lengths(mean: np.float32) -> np.ndarray:
-    """c of each of the 256 lengths that Lucene tells apart, computed in 32 bits as BM25Similarity does."""
-    length = java_class("org.apache.lucene.util.SmallFloat").byte4ToInt
-    lengths = np.array([length(int(code)) for code in np.arange(256, dtype=np.uint8).astype(np.int8)], np.float32)
-    k1, b, one = np.float32(K1), np.float32(B), np.float32(1)
-    return one / (k1 * ((one - b) + b * lengths / mean))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -35,11 +34,8 @@ class StoredTexts:
 
     def statistics(self) -> dict[str, int]:
         """Documents, postings (documents a term, over all terms) and tokens that the analyzer made of them."""
-        return {
-            "documents": self._reader.numDocs(),
-            "postings": self._reader.getSumDocFreq("contents"),
-            "tokens": self._reader.getSumTotalTermFreq("contents"),
-        }
+        postings, tokens = self._reader.getSumDocFreq("contents"), self._reader.getSumTotalTermFreq("contents")
+        return {"documents": self._reader.numDocs(), "postings": postings, "tokens": tokens}
 
 
 def stores_texts(index: Path) -> bool:
@@ -59,8 +55,7 @@ def stored_docs(index: Path, doc_ids: Iterable[str]) -> dict[str, Doc]:
     if has_questions(index):
         parts = indexes_of(index, doc_ids)
         return {doc.doc_id: doc for folder, ids in parts.items() for doc in stored_docs(folder, ids).values()}
-    reader = open_reader(index)
-    searcher = java_class("org.apache.lucene.search.IndexSearcher")(reader)
+    searcher = java_class("org.apache.lucene.search.IndexSearcher")(open_reader(index))
     term, query = java_class("org.apache.lucene.index.Term"), java_class("org.apache.lucene.search.TermQuery")
     fields, docs = searcher.storedFields(), {}
     doc_ids = list(doc_ids)
@@ -78,7 +73,10 @@ def to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> D
     """The document from what an index stores of it; see `stored_docs`."""
     if raw is None and contents is None:
         raise ToolkitError(f"{index} does not store the texts of its documents", "name them with --docs")
-    row = _fields(raw or "")
+    try:
+        row = decode_json(raw, finite=False) if raw and raw.startswith("{") else None
+    except ValueError:  # any other text may well begin with a brace
+        row = None
     if row is None:
         return Doc(doc_id, "", contents if raw is None else raw)
     text = next((row[field] for field in TEXT_FIELDS if field in row), None)
@@ -88,11 +86,3 @@ def to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> D
     title = row.get("title") or ""
     # what Tandem indexes has the title at the beginning of its contents
     return Doc(doc_id, title, text.removeprefix(f"{title} ")) if title else Doc(doc_id, "", text)
-
-
-def _fields(raw: str) -> dict[str, Any] | None:
-    """The fields of a JSON object; None for any other text, which may well begin with a brace."""
-    try:
-        return decode_json(raw, finite=False) if raw.startswith("{") else None
-    except ValueError:
-        return None

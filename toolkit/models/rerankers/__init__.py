@@ -77,9 +77,8 @@ def load_reranker(
 def check_reranker(spec: SystemSpec, prompt: str | Prompt | None = None) -> None:
     """Raise ToolkitError for all that can be known to be wrong before a checkpoint is looked at; see `load_reranker`."""
     if spec.kind not in KINDS:
-        raise ToolkitError(
-            f"system {spec.name} is of kind {spec.kind}, no pointwise reranker", f"these are: {', '.join(KINDS)}"
-        )
+        hint = f"these are: {', '.join(KINDS)}"
+        raise ToolkitError(f"system {spec.name} is of kind {spec.kind}, no pointwise reranker", hint)
     if prompt is not None and spec.kind not in PROMPTED:
         raise ToolkitError(f"system {spec.name} is of kind {spec.kind}: it has no prompt", "leave --prompt out")
     if spec.kind in SETTINGS:

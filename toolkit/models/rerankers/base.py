@@ -85,9 +85,7 @@ class BatchedReranker(Reranker):
     """One that reads a pair as one sequence of tokens; batch_size: see `toolkit.models.vectors.batches`."""
 
     def __init__(self, spec: SystemSpec, *, batch_size: int, facts: dict[str, Any]):
-        self.spec = spec
-        self.facts = facts
-        self._batch_size = batch_size
+        self.spec, self.facts, self._batch_size = spec, facts, batch_size
 
     def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
         """See `Reranker`; a batch's pairs are of nearly one length."""

@@ -50,10 +50,8 @@ class CrossEncoder(BatchedReranker):
     def _truncated_queries(self, queries: Sequence[str]) -> list[str]:
         longest = int(self._length * self._query_share)
         encoded = self._loaded.tokenizer(queries, add_special_tokens=False, return_offsets_mapping=True)
-        return [
-            query[: offsets[longest - 1][1]] if len(offsets) > longest else query
-            for query, offsets in zip(queries, encoded["offset_mapping"], strict=True)
-        ]
+        pairs = zip(queries, encoded["offset_mapping"], strict=True)
+        return [query[: offsets[longest - 1][1]] if len(offsets) > longest else query for query, offsets in pairs]
 
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """One logit a row, through the activation."""
@@ -74,7 +72,9 @@ class ModularCrossEncoder(Reranker):
         model.max_seq_length = self._length = min(filter(None, (length, model.max_seq_length)))
         for module in model:
             tokens = [getattr(module, f"{name}_token_id", None) for name in ("true", "false")]
-            if tokens != [None, None] and not _are_tokens(tokens, model.config.vocab_size):
+            given = [token for token in tokens if token is not None]
+            known = all(type(token) is int and 0 <= token < model.config.vocab_size for token in given)
+            if not known or len(set(given)) < len(given):
                 raise ToolkitError(f"{spec.name}: {folder} compares the tokens {tokens}", "two of its model's vocabulary")
         activation = type(model.activation_fn).__name__.lower()
         said = {"length": self._length, "activation": activation, "modules": [type(module).__name__ for module in model]}
@@ -136,24 +136,6 @@ class Entailment(BatchedReranker):
         return pretrained.as_scores(logits.double().softmax(-1)[:, self._class])
 
 
-def _are_tokens(tokens: Sequence[Any], vocabulary: int) -> bool:
-    """Whether these are two tokens, or one and None."""
-    given = [token for token in tokens if token is not None]
-    return len(set(given)) == len(given) and all(type(token) is int and 0 <= token < vocabulary for token in given)
-
-
-def _modules(spec: SystemSpec, folder: Path) -> list[str]:
-    """The modules of a checkpoint where they are more than the model alone. ToolkitError for what is none of the library's."""
-    with sound(folder):
-        listed = [(entry["type"], entry["path"]) for entry in read_json(folder / "modules.json", [])]
-    names = [kind.rpartition(".")[2] for kind, _ in listed]
-    if set(names) <= {"Transformer"}:
-        return []
-    if strange := [kind for kind, _ in listed if not (kind.startswith(OWN) and kind.rpartition(".")[2] in MODULES)]:
-        raise ToolkitError(f"{spec.name}: {folder} has a module {strange[0]!r}", f"known: {', '.join(MODULES)} of the library")
-    return names
-
-
 def _rows(
     tokenizer: Any, first: Sequence[str], second: Sequence[str], length: int, truncation: str = "longest_first"
 ) -> list[Row]:
@@ -167,7 +149,13 @@ def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder | M
     """The cross-encoder of a system's entry; ToolkitError where the checkpoint has not one label, and for strange modules."""
     settings = parameters_as(CrossEncoderParameters, spec)
     folder = local_checkpoints.locate(spec, trust_remote_code=where["trust_remote_code"])
-    if names := _modules(spec, folder):
+    with sound(folder):
+        listed = [(entry["type"], entry["path"]) for entry in read_json(folder / "modules.json", [])]
+    names = [kind.rpartition(".")[2] for kind, _ in listed]
+    if not set(names) <= {"Transformer"}:  # more than the model alone
+        if strange := [kind for kind, _ in listed if not (kind.startswith(OWN) and kind.rpartition(".")[2] in MODULES)]:
+            hint = f"known: {', '.join(MODULES)} of the library"
+            raise ToolkitError(f"{spec.name}: {folder} has a module {strange[0]!r}", hint)
         length = spec.parameters.get("length")
         if others := sorted({"activation", "query_share"} & spec.parameters.keys()):
             message = f"{spec.name}: {folder} has modules of its own ({', '.join(names)})"
@@ -178,6 +166,5 @@ def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder | M
         raise ToolkitError(message, "--instruction-as text, or leave the template out")
     loaded = pretrained.load("AutoModelForSequenceClassification", spec, what="cross-encoder", **where)
     if loaded.model.config.num_labels != 1:
-        labels = loaded.model.config.num_labels
-        raise ToolkitError(f"{spec.name} has {labels} labels: a cross-encoder has one", "see --kind")
+        raise ToolkitError(f"{spec.name} has {loaded.model.config.num_labels} labels: a cross-encoder has one", "see --kind")
     return CrossEncoder(spec, loaded, settings, batch_size)

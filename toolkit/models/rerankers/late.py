@@ -22,9 +22,7 @@ class LateInteraction(Reranker):
     """MaxSim of a multivector encoder. `tokens` has the query's ids, then the document's: they are encoded apart."""
 
     def __init__(self, spec: SystemSpec, encoder: MultiVectorEncoder, facts: dict[str, Any]):
-        self.spec = spec
-        self.facts = facts
-        self._encoder = encoder
+        self.spec, self.facts, self._encoder = spec, facts, encoder
 
     def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
         """See `Reranker.batches`; here a batch is some pairs that follow each other, each text of them encoded once."""
@@ -32,18 +30,15 @@ class LateInteraction(Reranker):
         for start in range(0, len(pairs), ENCODED):
             positions = list(range(start, min(start + ENCODED, len(pairs))))
             if not done.issuperset(positions):
-                yield positions, self._scores([pairs[position] for position in positions])
-
-    def _scores(self, pairs: Sequence[Pair]) -> np.ndarray:
-        queries = self._vectors([query for query, _ in pairs], "query")
-        documents = self._vectors([document for _, document in pairs], "passage")
-        of_query: dict[Input, list[int]] = {}
-        for position, (query, _) in enumerate(pairs):
-            of_query.setdefault(query, []).append(position)
-        scores = np.empty(len(pairs))
-        for query, positions in of_query.items():
-            scores[positions] = maxsim(queries[query], [documents[pairs[position][1]] for position in positions])
-        return scores
+                queries = self._vectors([pairs[position][0] for position in positions], "query")
+                documents = self._vectors([pairs[position][1] for position in positions], "passage")
+                of_query: dict[Input, list[int]] = {}
+                for place, position in enumerate(positions):
+                    of_query.setdefault(pairs[position][0], []).append(place)
+                scores = np.empty(len(positions))
+                for query, places in of_query.items():
+                    scores[places] = maxsim(queries[query], [documents[pairs[start + place][1]] for place in places])
+                yield positions, scores
 
     def _vectors(self, texts: Sequence[Input], side: str) -> dict[Input, np.ndarray]:
         different = list(dict.fromkeys(texts))
@@ -64,6 +59,5 @@ def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> LateInteraction:
     """The multivector system of an entry, as a reranker."""
     encoder = load_encoder(spec, batch_size=batch_size, **where)
     weights = next(encoder.model.parameters())
-    return LateInteraction(
-        spec, encoder, {**encoder.origin, "device": weights.device.type, "precision": precision_of(weights.dtype)}
-    )
+    facts = {**encoder.origin, "device": weights.device.type, "precision": precision_of(weights.dtype)}
+    return LateInteraction(spec, encoder, facts)

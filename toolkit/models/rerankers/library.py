@@ -74,7 +74,12 @@ class Library:
 
     def _arguments(self) -> dict[str, Any]:
         """What the type's class is made with."""
-        parameters = _parameters(self.type)
+        # named parameters of the type's class; none where what it needs is not installed
+        from rerankers.models import AVAILABLE_RANKERS
+        from rerankers.reranker import _get_model_type
+
+        made = AVAILABLE_RANKERS.get(_get_model_type("", self.type))
+        parameters = inspect.signature(made).parameters if made else ()
         given = {GIVEN[name]: value for name, value in self._how.items()}
         if unknown := [name for name in self._how if GIVEN[name] not in parameters]:
             raise ToolkitError(f"type {self.type} of rerankers has no {', '.join(unknown)}", f"leave --{unknown[0]} out")
@@ -166,12 +171,3 @@ def _is_installed() -> bool:
     from importlib.util import find_spec
 
     return find_spec("rerankers") is not None
-
-
-def _parameters(type_name: str) -> Collection[str]:
-    """The named parameters of a type's class; none where what it needs is not installed."""
-    from rerankers.models import AVAILABLE_RANKERS
-    from rerankers.reranker import _get_model_type
-
-    made = AVAILABLE_RANKERS.get(_get_model_type("", type_name))
-    return inspect.signature(made).parameters if made else ()

@@ -121,7 +121,10 @@ class ListwiseRanker:
 
     def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt):
         self.spec, self.llm, self.prompt = spec, llm, prompt
-        self.settings = _settings(spec)
+        given = {name: value for name, value in spec.parameters.items() if value is not None}
+        check_system(replace(spec, parameters=given))
+        check_template("passage", given.get("titled_passage", ""))
+        self.settings = {**DEFAULTS, **spec.parameters}
         self.counts = Counts()
 
     def check(self) -> None:
@@ -131,11 +134,18 @@ class ListwiseRanker:
     def rank(self, windows: Sequence[Window], advance: Callable[[int], None] = lambda n: None) -> list[tuple[int, ...]]:
         """For each window the positions of its passages, best first; `advance` is told how many more windows are answered."""
         fitted = [self._fit(window, self.llm.backend) for window in windows]
-        answers = self.llm.complete([one.request for one in fitted], advance)
-        orders = []
+        answers, orders = self.llm.complete([one.request for one in fitted], advance), []
         for window, one, answer in zip(windows, fitted, answers, strict=True):
             order, repairs = read_permutation(answer.text, len(window.passages), ids=self.settings["ids"])
-            self._count(window, one, repairs._asdict())
+            counts, numbers = self.counts, repairs._asdict()
+            counts.windows += 1
+            counts.passages += len(window.passages)
+            counts.cut += one.truncated
+            counts.repaired += any(numbers.values())
+            counts.repairs.update(numbers)
+            if one.words < self.settings["passage_words"]:
+                counts.shortened += 1
+                counts.fewest_words = min(one.words, counts.fewest_words or one.words)
             orders.append(order)
         return orders
 
@@ -154,17 +164,6 @@ class ListwiseRanker:
         counts = {**vars(self.counts), "repairs": dict(self.counts.repairs)}
         return {**self.llm.facts(), **self.prompt.facts(self.spec), "windows": counts, "usage": self.llm.usage.facts()}
 
-    def _count(self, window: Window, one: _Fitted, repairs: dict[str, int]) -> None:
-        counts = self.counts
-        counts.windows += 1
-        counts.passages += len(window.passages)
-        counts.cut += one.truncated
-        counts.repaired += any(repairs.values())
-        counts.repairs.update(repairs)
-        if one.words < self.settings["passage_words"]:
-            counts.shortened += 1
-            counts.fewest_words = min(one.words, counts.fewest_words or one.words)
-
     def _fit(self, window: Window, counter: Backend | Estimate) -> _Fitted:
         """The request with the longest passages with which prompt and answer keep within `length` tokens of `counter`."""
         most = self.settings["passage_words"]
@@ -172,8 +171,7 @@ class ListwiseRanker:
         count = len(passages)
         ids = " > ".join(f"[{number}]" for number in range(1, count + 1))
         answer = self.settings.get("output") or SPARE + counter.count_text(ids)
-        values = {"query": plain(window.query), "count": str(count)}
-        tokens = {}
+        values, tokens = {"query": plain(window.query), "count": str(count)}, {}
 
         def messages(words: int) -> list[dict[str, str]]:
             shown = ({"number": str(number), "passage": one.first(words)} for number, one in enumerate(passages, 1))
@@ -210,14 +208,6 @@ def read_permutation(answer: str, count: int, *, ids: str = "brackets") -> tuple
     return (*order, *missing), repairs
 
 
-def _settings(spec: SystemSpec) -> dict[str, Any]:
-    """The entry's parameters over the defaults; null leaves one out."""
-    given = {name: value for name, value in spec.parameters.items() if value is not None}
-    check_system(replace(spec, parameters=given))
-    check_template("passage", given.get("titled_passage", ""))
-    return {**DEFAULTS, **spec.parameters}
-
-
 def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker | OwnRanker | LibraryRanker:
     """The ranker of a system of kind `listwise`; prompt: a name or a file instead of the entry's; how: see `load_llm`.
 
@@ -227,8 +217,7 @@ def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> L
     if spec.is_python:
         from toolkit.models.checkpoints.own_systems import OwnRanker, check_own, load_own, methods_of
 
-        asked = {name: how.get(name) for name in ("device", "precision")}
-        check_own(spec, trust=bool(how.get("trust_remote_code")), **asked)
+        check_own(spec, device=how.get("device"), precision=how.get("precision"), trust=bool(how.get("trust_remote_code")))
         if is_dry() or "rank" in methods_of(load_own(spec)):
             if prompt:
                 raise ToolkitError(f"{spec.name} is called as rank(query, docs): it has no prompt", "leave --prompt out")

@@ -76,10 +76,8 @@ class PromptEncoder:
         thinks: bool = False,
         **turns: str,
     ):
-        said = skeleton(prompt, tokenizer if chat else None, thinks=thinks, **turns)
-        self._before, self._after = said.split(DOCUMENT)
-        self._tokenizer = tokenizer
-        self._length = length
+        self._before, self._after = skeleton(prompt, tokenizer if chat else None, thinks=thinks, **turns).split(DOCUMENT)
+        self._tokenizer, self._length = tokenizer, length
         # a chat template writes the special tokens itself
         self._options = {"add_special_tokens": not chat}
         self._cuts_document = cut == "document"
@@ -112,10 +110,8 @@ class PromptEncoder:
             inside = [first for first, last in encoded["offset_mapping"] if last > start and first < end]
             if not document:
                 excess_text = f"{query.text[:60]!r} needs {excess} tokens more than {self._length}"
-                raise ToolkitError(
-                    f"a query leaves no room for a document: {excess_text}",
-                    "give the system a larger `length` in a file of your own (--systems)",
-                )
+                hint = "give the system a larger `length` in a file of your own (--systems)"
+                raise ToolkitError(f"a query leaves no room for a document: {excess_text}", hint)
             # a token may begin before the document, or several (of one character) at the same place
             last = inside[-excess] if excess <= len(inside) else start
             document = document[: max(0, min(last - start, len(document) - 1))]

@@ -28,8 +28,7 @@ class TokenLogitsReranker(BatchedReranker):
         self, loaded: pretrained.Loaded, encoder: PromptEncoder, tokens: Sequence[int], activation: str, **common: Any
     ):
         super().__init__(**common)
-        self._loaded = loaded
-        self._encoder = encoder
+        self._loaded, self._encoder = loaded, encoder
         self._token_ids = list(tokens)
         self._activation = ACTIVATIONS[activation]
 
@@ -77,26 +76,17 @@ class Reasoning(YesNo):
         """The scores after what the model wrote."""
         tokenizer = self._loaded.tokenizer
         batch = pretrained.padded(rows, self._loaded, side="left")
+        how = {"do_sample": False, "repetition_penalty": 1.0}  # whatever the checkpoint has for its own generation
+        how |= {"max_new_tokens": self._most, "stop_strings": END_OF_THOUGHT, "pad_token_id": tokenizer.pad_token_id or 0}
         with inference():
-            written = self._loaded.model.generate(
-                **batch,
-                do_sample=False,
-                repetition_penalty=1.0,  # whatever the checkpoint has for its own generation
-                max_new_tokens=self._most,
-                stop_strings=END_OF_THOUGHT,
-                tokenizer=tokenizer,
-                pad_token_id=tokenizer.pad_token_id or 0,
-            )
-        thoughts = written[:, batch["input_ids"].shape[1] :].tolist()
-        return super().forward([row._replace(ids=row.ids + self._ended(ids)) for row, ids in zip(rows, thoughts, strict=True)])
-
-    def _ended(self, ids: Sequence[int]) -> list[int]:
-        """The thought without padding, and with its end."""
-        tokenizer = self._loaded.tokenizer
-        ids = [token for token in ids if token not in tokenizer.all_special_ids]
-        if END_OF_THOUGHT in tokenizer.decode(ids):
-            return ids
-        return ids + tokenizer(f"\n{END_OF_THOUGHT}", add_special_tokens=False)["input_ids"]
+            written = self._loaded.model.generate(**batch, **how, tokenizer=tokenizer)
+        ended = []
+        for row, ids in zip(rows, written[:, batch["input_ids"].shape[1] :].tolist(), strict=True):
+            thought = [token for token in ids if token not in tokenizer.all_special_ids]  # without padding, and with its end
+            if END_OF_THOUGHT not in tokenizer.decode(thought):
+                thought += tokenizer(f"\n{END_OF_THOUGHT}", add_special_tokens=False)["input_ids"]
+            ended.append(row._replace(ids=row.ids + thought))
+        return super().forward(ended)
 
 
 class MonoT5(TokenLogitsReranker):

@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 OPENAI = "https://api.openai.com/v1"  # where a key alone leads
 OPENAI_KEY = "OPENAI_API_KEY"
 BUSY = (408, 409, 425, 429)  # worth another try, as is everything from 500 on
-TOO_LARGE = 413
+
 BACKOFF, LONGEST = 0.5, 60.0  # seconds before the first retry, doubled each time; the longest pause
 CONNECT = 10.0  # seconds to reach a server
 PATIENCE = 300.0  # seconds that a server may ask us to wait (Retry-After)
@@ -192,8 +192,7 @@ class Client:
             # the wait ends early where another request has failed for good
             if tried == self.retries or stop.wait(pause(tried, after)):
                 break
-        hint = "check the server and run again: answers are cached"
-        raise unanswered(url, f"no answer in {tried + 1} attempts: {why}", hint)
+        raise unanswered(url, f"no answer in {tried + 1} attempts: {why}", "check the server and run again: answers are cached")
 
     def clean(self, text: str, url: str) -> str:
         """A text that any file can hold: half a surrogate pair fits into none, a key that is sent back belongs into none."""
@@ -233,10 +232,8 @@ class Client:
         return text
 
     def _post(self, url: str, body: Mapping[str, Any], most: int) -> io.BytesIO:
-        """The body of the server's answer of status 200. `Again` for what may pass, ToolkitError for what will not.
-
-        All errors are raised `from None`: the request that the library's exceptions hold has the key in its headers.
-        """
+        """The body of the server's answer of status 200. `Again` for what may pass, ToolkitError for what will not. All errors
+        are raised `from None`: the request that the library's exceptions hold has the key in its headers."""
         from urllib3.exceptions import HTTPError, LocationParseError, ReadTimeoutError
 
         timeout = self.timeout
@@ -267,15 +264,13 @@ class Client:
         if 300 <= status < 400 or status in (404, 405):
             raise refused(url, why, f"{place} (for most servers it ends in /v1) and the model's name")
         hint = "the server refuses the request itself: check the system's model and parameters"
-        raise (TooLarge if status == TOO_LARGE else Unanswered)(f"{server_of(url)}: {why}", hint, status=1)
+        raise (TooLarge if status == 413 else Unanswered)(f"{server_of(url)}: {why}", hint, status=1)
 
     def _wrong_key(self, status: int) -> tuple[str, str]:
         if self.key_name:
             return f"the key is refused (status {status})", f"check {self.key_name}"
-        hint = (
-            "OPENAI_API_KEY is sent to OPENAI_BASE_URL only: name the variable of this server's key in its entry (server: key)"
-        )
-        return f"it needs a key (status {status}), and none is named", hint
+        hint = "name the variable of this server's key in its entry (server: key)"
+        return f"it needs a key (status {status}), and none is named", f"OPENAI_API_KEY is sent to OPENAI_BASE_URL only: {hint}"
 
     def _message(self, content: io.BytesIO, status: str, url: str) -> str:
         """What the server says is wrong, in one line and without the key; the status in words where it says nothing."""

@@ -4,6 +4,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -191,7 +192,10 @@ class ServedModel:
             def checked(answer: Any, tried: int) -> tuple[list[Numbers], int, int]:
                 who = self.client.name_of_model(answer, url), server_of(url)
                 made = [Numbers(np.asarray(values, self._dtype), *who) for values in read(answer, len(batch))]
-                return made, tried, self._tokens_of(answer)
+                tokens = 0
+                with suppress(LookupError, TypeError):
+                    tokens = count_of(at(answer, self.form.tokens)) if self.form.tokens else 0
+                return made, tried, tokens
 
             path = self.form.path.replace("{model}", quote(self.model, safe="/"))
             place, path = (url.removesuffix("/v1"), path[3:]) if path.startswith("../") else (url, path)
@@ -220,12 +224,6 @@ class ServedModel:
         head, _, values = blob.partition(b"\n")
         who = decode_json(head.decode())
         return Numbers(np.frombuffer(values, self._dtype), str(who["model"]), str(who["server"]))
-
-    def _tokens_of(self, answer: Any) -> int:
-        try:
-            return count_of(at(answer, self.form.tokens)) if self.form.tokens else 0
-        except (LookupError, TypeError):
-            return 0
 
 
 def _blob(one: Numbers) -> bytes:

@@ -4,8 +4,6 @@ Relevant above irrelevant, equal scores for equal requests, whatever is asked be
 and lowers what it rules out; texts read to their end; and the scores of a pinned checkpoint, where one is named.
 """
 
-from __future__ import annotations
-
 import functools
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,14 +58,12 @@ class Canaries(NamedTuple):
 
     def requests(self) -> int:
         """About how many requests a server of scores gets."""
-        rows = len(self.relevance)
-        return 4 * rows + 2 + 2 * len(self.instructions) + 2 * len(LENGTHS)
+        return 4 * len(self.relevance) + 2 + 2 * len(self.instructions) + 2 * len(LENGTHS)
 
 
 def canaries(path: str | Path | None = None, language: str = "en") -> Canaries:
     """Those of a file, ours where none is named. ToolkitError for a language that it has not, and for rows that lack a text."""
-    known = read_yaml(Path(path) if path else CANARIES)
-    where = str(path or CANARIES.name)
+    known, where = read_yaml(Path(path) if path else CANARIES), str(path or CANARIES.name)
     if not isinstance(known, dict) or not isinstance(known.get("relevance"), dict):
         hint = f"`relevance: {{en: [{{{', '.join(RELEVANCE)}}}]}}`, `instructions: [{{{', '.join(INSTRUCTIONS)}}}]`"
         raise ToolkitError(f"{where} holds no canaries", hint)
@@ -96,8 +92,7 @@ def canary_checks(spec: SystemSpec, texts: Canaries, *, like: SystemSpec | None 
             yield from stepwise(spec.kind, _answers(spec, texts, folder, loading))
             return
         score = scorer(spec, folder, **loading)
-        steps = _scores(spec, score, texts)
-        yield from stepwise("score", steps)
+        yield from stepwise("score", _scores(spec, score, texts))
         if like is not None:
             yield from stepwise("like", _parity(score, scorer(like, folder), like.name, texts))
 
@@ -121,15 +116,11 @@ def scorer(spec: SystemSpec, folder: Path, **loading: Any) -> Callable[[Pairs], 
 
     folder  where a cache of answers lies, a new one at each call: what is asked twice is answered twice
     """
-    asked = spec.loader == "endpoint" or spec.kind in ANSWERING
-    calls = iter(range(1 << 30))
+    asked, calls = spec.loader == "endpoint" or spec.kind in ANSWERING, iter(range(1 << 30))
 
     def fresh() -> dict[str, Any]:
-        return {
-            **loading,
-            **(ASKING if spec.loader == "endpoint" else {}),
-            **({"cache": folder / f"{next(calls)}.sqlite"} if asked else {}),
-        }
+        how = {**loading, **(ASKING if spec.loader == "endpoint" else {})}
+        return {**how, "cache": folder / f"{next(calls)}.sqlite"} if asked else how
 
     @functools.cache
     def loaded() -> Any:

@@ -65,7 +65,7 @@ def check_system(
     for name in methods:
         as_kind = replace(spec, kind=KINDS[name], parameters={})
         checks += stepwise(name, CHECKS[name](as_kind, trust_remote_code))
-        if texts and name in SCORING and not any(check.problem for check in checks if check.method == name):
+        if texts and name in ("encode", "score", "rank") and not any(check.problem for check in checks if check.method == name):
             checks += (each._replace(method=name) for each in canary_checks(as_kind, texts, like=pinned, **trust))
     return checks
 
@@ -146,5 +146,5 @@ def _retrieve(spec: SystemSpec, trust: bool) -> Iterator[str]:
 
 HITS = 3
 KINDS = {**FINDS, **RERANKS, "generate": "judge"}  # one that needs the method
-SCORING = ("encode", "score", "rank")
+
 CHECKS = {"encode": _encode, "score": _score, "rank": _rank, "generate": _generate, "retrieve": _retrieve}

@@ -123,8 +123,7 @@ def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:
     from toolkit.models.rerankers.prompts import DOCUMENT, QUERY, pointwise_prompt, skeleton
     from toolkit.models.rerankers.reranker_settings import SETTINGS
 
-    settings = parameters_as(SETTINGS[spec.kind], spec)
-    before, after = skeleton(pointwise_prompt(settings.prompt)).split(DOCUMENT)
+    before, after = skeleton(pointwise_prompt(parameters_as(SETTINGS[spec.kind], spec).prompt)).split(DOCUMENT)
     return before.replace(QUERY, query.whole) + passage.whole + after.replace(QUERY, query.whole)
 
 
@@ -171,25 +170,14 @@ def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
         raise ToolkitError("they are the server's")
     if why_none := kinds()[spec.kind].get("no_tokens"):
         raise ToolkitError(why_none)
-    _check_here(spec)
-    check_usable(spec, trust_remote_code=trust_remote_code)
-    return (_encoder if spec.kind in LOADERS else _reranker)(spec, trust_remote_code)
-
-
-def _check_here(spec: SystemSpec) -> None:
-    """ToolkitError for a checkpoint of the hub that is not here: gigabytes are not downloaded for token ids."""
-    for place, revision in places_of(spec):
+    for place, revision in places_of(spec):  # gigabytes are not downloaded for token ids
         if HUB_ID.fullmatch(place) and not is_here(place, revision):
             raise ToolkitError(f"{place} is not on this machine, and nothing is downloaded to tell them")
-
-
-def _encoder(spec: SystemSpec, trust: bool) -> TokenReader:
-    encoder = load_encoder(spec, device="cpu", trust_remote_code=trust)
-    return lambda *pair: {side: encoder.token_ids(each, side) for side, each in zip(SIDES, pair, strict=True) if each}
-
-
-def _reranker(spec: SystemSpec, trust: bool) -> TokenReader:
+    check_usable(spec, trust_remote_code=trust_remote_code)
+    if spec.kind in LOADERS:
+        encoder = load_encoder(spec, device="cpu", trust_remote_code=trust_remote_code)
+        return lambda *pair: {side: encoder.token_ids(each, side) for side, each in zip(SIDES, pair, strict=True) if each}
     from toolkit.models.rerankers import load_reranker
 
-    reranker = load_reranker(spec, device="cpu", trust_remote_code=trust)
+    reranker = load_reranker(spec, device="cpu", trust_remote_code=trust_remote_code)
     return lambda query, passage: {"pair": reranker.tokens((query, passage))} if passage else {}

@@ -40,8 +40,7 @@ def listing(systems: Iterable[SystemSpec], kind: str | None = None, paper: str |
 
 def weights(spec: SystemSpec, precision: str) -> int | None:
     """The memory that its weights take, in bytes; None where its size is not known."""
-    number = parameters(spec)
-    return None if number is None else number * BYTES[precision]
+    return None if (number := parameters(spec)) is None else number * BYTES[precision]
 
 
 def overview(spec: SystemSpec, width: int = 123) -> Iterator[str]:
@@ -55,11 +54,21 @@ def overview(spec: SystemSpec, width: int = 123) -> Iterator[str]:
     for name, recipe in spec.recipes.items():
         if not spec.recipe:
             yield f"recipe {name}:"
-            yield from rows(_recipe(spec, name, recipe))
+            if "unknown" in recipe:
+                yield from rows({"unknown": recipe["unknown"]})
+                continue
+            facts = {key: recipe.get(key, "") for key in ("source", "kind", "loader")}
+            facts |= _sent(recipe.get("parameters", {}), recipe.get("templates", {}))
+            facts |= {"notes": recipe.get("notes", ""), "digest": template_digest(spec.with_recipe(name))}
+            yield from rows(facts)
     yield from rows({"source": spec.source, "notes": spec.notes}, indent="")
 
 
 def _facts(spec: SystemSpec) -> dict[str, str]:
+    precisions = dict.fromkeys([spec.parameters.get("precision", "fp32"), "fp32"])
+    needed = [(weights(spec, precision), precision) for precision in precisions]
+    memory = ", ".join(f"{size / GIB:.1f} GiB in {precision}" for size, precision in needed if size)
+    memory += " (weights alone; fp32 is what a CPU computes in)" if needed[0][0] else ""
     places = [f"{place} @ {revision or 'no revision verified'}" for place, revision in places_of(spec)]
     return {
         "kind": spec.kind,
@@ -70,7 +79,7 @@ def _facts(spec: SystemSpec) -> dict[str, str]:
         "family": lineage(spec).family,
         "licence": spec.licence or ("not verified" if spec.checkpoint else ""),
         "size": spec.size or ("not verified" if spec.checkpoint else ""),
-        "memory": _memory(spec),
+        "memory": memory,
         "access": "gated: wants HF_TOKEN, and its terms accepted on the hub" if spec.gated else "",
         "code": "wrong without the repository's own code: loaded with --trust-remote-code alone" if spec.remote_code else "",
         "loader": spec.loader,
@@ -86,23 +95,6 @@ def _printed(row: Mapping[str, Any]) -> str:
     names = row["name"] if isinstance(row["name"], str) else ", ".join(row["name"])
     apart = ", ".join(row[key] for key in ("kind", "mode") if key in row)
     return f"{names} ({apart})" if apart else names
-
-
-def _memory(spec: SystemSpec) -> str:
-    precisions = dict.fromkeys([spec.parameters.get("precision", "fp32"), "fp32"])
-    needed = [(weights(spec, precision), precision) for precision in precisions]
-    return ", ".join(f"{size / GIB:.1f} GiB in {precision}" for size, precision in needed if size) + (
-        " (weights alone; fp32 is what a CPU computes in)" if needed[0][0] else ""
-    )
-
-
-def _recipe(spec: SystemSpec, name: str, recipe: Mapping[str, Any]) -> dict[str, str]:
-    if "unknown" in recipe:
-        return {"unknown": recipe["unknown"]}
-    differs = _sent(recipe.get("parameters", {}), recipe.get("templates", {}))
-    kind = {"kind": recipe.get("kind", ""), "loader": recipe.get("loader", "")}
-    digest = template_digest(spec.with_recipe(name))
-    return {"source": recipe.get("source", ""), **kind, **differs, "notes": recipe.get("notes", ""), "digest": digest}
 
 
 def _sent(parameters: Mapping[str, Any], templates: Mapping[str, str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CENTROIDS, CELLS, CELL_OFFSETS = "centroids.npy", "cells.npy", "cell-offsets.npy"
 SAMPLE = 64  # vectors a centroid that k-means sees
-ROUNDS = 10
+
 SEED = 1234
 BLOCK = 1 << 16  # vectors that are assigned at once
 PROBES = 8  # cells that are looked into for each vector of a query
@@ -78,7 +78,7 @@ def write_centroids(index: LateIndex, count: int | None = None) -> None:
     count = min(count or count_for(total), total)
     chosen = np.random.default_rng(SEED).choice(total, min(total, SAMPLE * count), replace=False)
     sample = index.vectors[np.sort(chosen)].astype(np.float32)
-    clustering = faiss.Kmeans(width, count, niter=ROUNDS, seed=SEED, spherical=True, min_points_per_centroid=1)
+    clustering = faiss.Kmeans(width, count, niter=10, seed=SEED, spherical=True, min_points_per_centroid=1)
     clustering.train(sample)
     cells = np.empty(total, np.int32)
     with progress("assigning vectors", total, "vectors") as advance:

@@ -86,7 +86,10 @@ def train_faiss(
     cannot = f"cannot build a FAISS index {factory!r} of {total} vectors"
     with threads_of_faiss(threads), said(cannot, "name another one with --factory"):
         if not index.is_trained:
-            index.train(_sample(index, arrays, seed))
+            # what the index is trained with: all vectors, or a seeded choice of them in their order
+            lists = faiss_module().try_extract_index_ivf(index)
+            wanted = min(total, max(SAMPLE, A_LIST * lists.nlist if lists else 0))
+            index.train(take_rows(arrays, np.sort(np.random.default_rng(seed).choice(total, wanted, replace=False))))
     return index
 
 
@@ -129,13 +132,6 @@ def empty_faiss(factory: str, dimension: int, tuning: str = "") -> faiss.Index:
     with said(f"a FAISS index {factory!r} cannot be tuned by {tuning!r}", TUNING):
         faiss.ParameterSpace().set_index_parameters(index, tuning)
     return index
-
-
-def _sample(index: faiss.Index, arrays: Sequence[np.ndarray], seed: int) -> np.ndarray:
-    """What the index is trained with: all vectors, or a seeded choice of them in their order."""
-    lists, total = faiss_module().try_extract_index_ivf(index), sum(map(len, arrays))
-    wanted = min(total, max(SAMPLE, A_LIST * lists.nlist if lists else 0))
-    return take_rows(arrays, np.sort(np.random.default_rng(seed).choice(total, wanted, replace=False)))
 
 
 def take_rows(arrays: Sequence[np.ndarray], chosen: np.ndarray) -> np.ndarray:
@@ -193,10 +189,8 @@ class FaissIndex:
         faiss = faiss_module()
         mapped = path.stat().st_size > MAPPED if mmap is None else mmap
         room = 2 * path.stat().st_size + ROOM  # FAISS takes a file's word for how long its lists are
-        with (
-            said(f"{path} is no FAISS index, or damaged", "`tandem index verify` compares it with its record"),
-            memory_bound(room),
-        ):
+        hint = "`tandem index verify` compares it with its record"
+        with said(f"{path} is no FAISS index, or damaged", hint), memory_bound(room):
             index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
         return cls(index, ids, name)
 
@@ -219,8 +213,7 @@ class FaissIndex:
         self, queries: np.ndarray, hits: int, threads: int, advance: Callable[[int], None]
     ) -> tuple[np.ndarray, np.ndarray]:
         """`search`, which calls `advance` with the number of queries that are done."""
-        queries = self._prepared(queries)
-        width = min(hits, len(self))
+        queries, width = self._prepared(queries), min(hits, len(self))
         scores, positions = np.empty((len(queries), width), np.float32), np.empty((len(queries), width), np.int64)
         with threads_of_faiss(threads):
             at_once = QUERIES if self._flat else TOGETHER
@@ -266,10 +259,8 @@ class FaissIndex:
             # the inner product by L2: one more dimension fills all documents up to one length, queries have 0 there
             queries, lacking = np.pad(queries, [(0, 0), (0, 1)]), 0
         if lacking:
-            raise ToolkitError(
-                f"index {self.name} has vectors of dimension {self.dimension}, the queries have {queries.shape[1]}",
-                "search it with the system that it was made with",
-            )
+            message = f"index {self.name} has vectors of dimension {self.dimension}, the queries have {queries.shape[1]}"
+            raise ToolkitError(message, "search it with the system that it was made with")
         if not np.isfinite(queries).all():  # FAISS finds nothing for them, as if there were nothing
             raise ToolkitError(f"a query for index {self.name} has a vector with numbers that are not finite", NOT_FINITE)
         return np.ascontiguousarray(queries, np.float32)
@@ -301,19 +292,14 @@ class FaissIndex:
         if self._flat:
             pointers = map(self._faiss.swig_ptr, (scores, positions))
             self._index.compute_distance_subset(len(queries), self._faiss.swig_ptr(queries), count, *pointers)
-            last += self._doubt(queries)
+            # how far two computations of one inner product can be apart: each is within d u / (1 - d u) |q| |x| of the true
+            # value in whatever order it adds (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1);
+            # 2.1 for the two of them, with room for the rounding of the lengths
+            last += 2.1 * self.dimension * UNIT * self._longest * np.linalg.norm(queries.astype(np.float64), axis=1)
         elif positions.max() >= len(self):
             hint = "number its documents by their lines in the file of ids"
             raise ToolkitError(f"index {self.name} has a number {positions.max()} but {len(self)} documents", hint)
         return scores, positions, last
-
-    def _doubt(self, queries: np.ndarray) -> np.ndarray:
-        """How far two computations of one inner product can be apart, for each query: (m,) float64.
-
-        Each is within d u / (1 - d u) |q| |x| of the true value in whatever order it adds (Higham, Accuracy and Stability
-        of Numerical Algorithms, 2nd ed., section 3.1); 2.1 for the two of them, with room for the rounding of the lengths.
-        """
-        return 2.1 * self.dimension * UNIT * self._longest * np.linalg.norm(queries.astype(np.float64), axis=1)
 
     @cached_property
     def _longest(self) -> float:

@@ -78,11 +78,8 @@ def part_folders(folder: Path) -> list[Path]:
     """
     if faiss_index.index_file(folder) or not folder.is_dir():
         return []
-    numbers = sorted(
-        int(path.name)
-        for path in folder.iterdir()
-        if path.name.isdecimal() and path.name == str(int(path.name)) and faiss_index.index_file(path) and has_ids(path)
-    )
+    names = [path.name for path in folder.iterdir() if faiss_index.index_file(path) and has_ids(path)]
+    numbers = sorted(int(name) for name in names if name.isdecimal() and name == str(int(name)))
     if missing := [number for number in range(max(numbers, default=-1)) if number not in numbers]:
         raise ToolkitError(f"{folder} lacks part {missing[0]} of an index: it has {len(numbers)}", "fetch all of its parts")
     return [folder / str(number) for number in numbers]
@@ -146,8 +143,7 @@ def merge(
     merged = np.empty((len(scores), kept), np.float32), np.empty((len(scores), kept), np.int64)
     for start in range(0, len(scores), rows):
         part = slice(start, start + rows)
-        best = faiss_index.ranked(ids, scores[part], positions[part])
-        for column, values in zip(merged, best, strict=True):
+        for column, values in zip(merged, faiss_index.ranked(ids, scores[part], positions[part]), strict=True):
             column[part] = values[:, :kept]
     return merged
 
@@ -166,12 +162,9 @@ class ShardIds:
         numbers = positions.to_numpy()
         owners = np.searchsorted(self.starts, numbers, "right") - 1
         chosen = [np.flatnonzero(owners == owner) for owner in range(len(self._parts))]
-        taken = [
-            part.take(to_arrow(numbers[places] - start))
-            for part, places, start in zip(self._parts, chosen, self.starts, strict=False)
-        ]
-        order = np.argsort(np.concatenate(chosen))
-        return pyarrow.concat_arrays(taken).take(to_arrow(order))
+        shards = zip(self._parts, chosen, self.starts, strict=False)
+        taken = [part.take(to_arrow(numbers[places] - start)) for part, places, start in shards]
+        return pyarrow.concat_arrays(taken).take(to_arrow(np.argsort(np.concatenate(chosen))))
 
     def places(self, ids: pyarrow.StringArray) -> tuple[np.ndarray, np.ndarray]:
         """See `DocIds.places`."""

@@ -30,8 +30,7 @@ def repeated(weights: Mapping[str, int]) -> str:
 def json_line(doc: Doc, weights: Mapping[str, int]) -> bytes:
     """A document for `toolkit.models.lucene.anserini_index.indexing`: its weights are searched, its texts can be read back."""
     title = {"title": doc.title} if doc.title else {}
-    row = {"id": doc.doc_id, "contents": doc.contents, **title, "vector": weights}
-    return json.dumps(row).encode() + b"\n"
+    return json.dumps({"id": doc.doc_id, "contents": doc.contents, **title, "vector": weights}).encode() + b"\n"
 
 
 class ImpactSearcher(Searcher):

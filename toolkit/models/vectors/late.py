@@ -88,9 +88,8 @@ class LateIndex:
             self.offsets = whole_numbers(folder / OFFSETS)
             self.vectors = np.memmap(folder / VECTORS, HALF, "r").reshape(self.offsets[-1], -1)
         except (OSError, IndexError, *NPY_DAMAGE) as error:
-            raise ToolkitError(
-                f"{folder} is no index of token vectors", "`tandem index --type multivector` makes one"
-            ) from error
+            hint = "`tandem index --type multivector` makes one"
+            raise ToolkitError(f"{folder} is no index of token vectors", hint) from error
         self.folder, self.ids = folder, DocIds(folder)
         if len(self.ids) != len(self.offsets) - 1:
             raise ToolkitError(f"{folder} has {len(self.offsets) - 1} documents and {len(self.ids)} ids", "rebuild the index")
@@ -106,8 +105,7 @@ class LateIndex:
         Nothing but the time depends on the number of threads.
         """
         self._check(queries)
-        halves = [_half(query) for query in queries]
-        rankings = []
+        halves, rankings = [_half(query) for query in queries], []
         with _threads("searching", len(queries), threads) as (pool, advance):
             for group in within_budget(map(len, halves), WIDTH):
                 batch = halves[group]
@@ -138,16 +136,14 @@ class LateIndex:
         for query in queries:
             if query.shape[1] != self.vectors.shape[1]:
                 width, given = self.vectors.shape[1], query.shape[1]
-                raise ToolkitError(
-                    f"{self.folder} holds vectors of {width} numbers, the query's have {given}", "name its system"
-                )
+                hint = "name its system"
+                raise ToolkitError(f"{self.folder} holds vectors of {width} numbers, the query's have {given}", hint)
 
     def _all(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor) -> list[Ranked]:
         """Every document is scored in single precision; those that may be among the best, exactly."""
         starts = np.cumsum([0] + [len(query) for query in queries[:-1]])
         rows = np.concatenate(queries).astype(np.float32)
-        rough = np.empty((len(queries), len(self.ids)), np.float32)
-        longest = [0.0]
+        rough, longest = np.empty((len(queries), len(self.ids)), np.float32), [0.0]
 
         def score(block: slice) -> None:
             vectors = self.vectors[self.offsets[block.start] : self.offsets[block.stop]].astype(np.float32)
@@ -159,7 +155,10 @@ class LateIndex:
             pass
 
         def finish(number: int) -> Ranked:
-            margin = _margin(queries[number], max(longest))
+            # how far a score in single precision may be from the exact one (the usual bound of a sum of products), twice
+            query = queries[number]
+            lengths = np.linalg.norm(query.astype(np.float64), axis=1).sum()
+            margin = 2 * (query.shape[0] + query.shape[1]) * 2.0**-24 * lengths * max(longest)
             return self._best(queries[number], _may_be_best(rough[number], hits, margin), hits)
 
         return list(pool.map(finish, range(len(queries))))
@@ -184,10 +183,8 @@ class LateIndex:
 
 @contextmanager
 def _threads(what: str, queries: int, threads: int) -> Iterator[tuple[ThreadPoolExecutor, Callable[[int], None]]]:
-    """So many threads, and what counts the queries that are done.
-
-    Matrix products stay in their thread: several documents' blocks are multiplied at once instead.
-    """
+    """So many threads, and what counts the queries that are done. Matrix products stay in their thread: several documents'
+    blocks are multiplied at once instead."""
     limits = library("threadpoolctl", "late interaction", "dense").threadpool_limits(1, "blas")
     with limits, ThreadPoolExecutor(max(1, threads)) as pool, progress(what, queries, "queries") as advance:
         yield pool, advance
@@ -221,12 +218,6 @@ def _blocks(offsets: np.ndarray) -> Iterator[slice]:
         stop = max(stop, start + 1)
         yield slice(start, stop)
         start = stop
-
-
-def _margin(query: np.ndarray, longest: float) -> float:
-    """How far a score in single precision may be from the exact one (the usual bound of a sum of products), twice."""
-    lengths = np.linalg.norm(query.astype(np.float64), axis=1).sum()
-    return 2 * (query.shape[0] + query.shape[1]) * 2.0**-24 * lengths * longest
 
 
 def _may_be_best(rough: np.ndarray, hits: int, margin: float) -> np.ndarray:
