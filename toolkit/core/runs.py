@@ -165,7 +165,8 @@ class Run:
 
     def rankings(self, ties: str = "trec") -> Iterator[tuple[str, list[ScoredDoc]]]:
         """Each query with its documents, best first; queries in the order of `query_ids`."""
-        order, start = self.order(ties), 0
+        order = self.order(ties)
+        start = 0
         for query_id, length in zip(self.query_ids, self.lengths.tolist(), strict=True):
             lines = order[start : start + length]
             start += length

@@ -22,7 +22,8 @@ def export(selection: Selection, folder: Path, *, published_ids: bool = False) -
     Groups that share a corpus share its file. What the benchmark has not on this machine is not written, and said.
     published_ids  query ids as published, which the modes share, instead of ours
     """
-    benchmark, paths = load(selection.benchmark), []
+    benchmark = load(selection.benchmark)
+    paths = []
     for group in selection.groups:
         for mode in selection.modes or ("",):
             paths += write_topics_and_qrels(benchmark, group, mode, folder, folder, published_ids=published_ids)

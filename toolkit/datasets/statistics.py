@@ -94,7 +94,8 @@ def own_statistics(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Row]
 def statistics_table(selection: Selection) -> Table:
     """Computed sizes beside those that the benchmark's paper prints; without a paper, sizes of each group on this machine."""
     benchmark = load(selection.benchmark)
-    present, cells = [group for group in selection.groups if benchmark.is_present(group)], []
+    present = [group for group in selection.groups if benchmark.is_present(group)]
+    cells = []
     for row in list(printed_statistics(benchmark, selection.groups, present)) or own_statistics(benchmark, present):
         printed, remark = ("", "") if row.printed is None else (row.printed.value, _remark(row))
         cells.append((row.place, row.statistic, _cell(printed), _cell(shown(row.value)), remark))

@@ -111,7 +111,8 @@ class HardNegatives(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
-        groups, paired = siblings(items), []
+        groups = siblings(items)
+        paired = []
         for item in items:
             own = {document["id"] for document in item.fields[GOLD]}
             others = {document["id"]: document for other in groups[family(item)] for document in other.fields[GOLD]}

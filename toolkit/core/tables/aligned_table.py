@@ -246,7 +246,8 @@ def shown(cell: Cell, style: TableStyle = PLAIN) -> str:
 
 def cells_of(table: Table, style: TableStyle) -> tuple[list[list[str]], list[bool]]:
     """Every cell as text, and which columns hold numbers, which stand right; a mark takes no place among the digits."""
-    rows, right = [[shown(cell, style) for cell in row] for row in table.rows], []
+    rows = [[shown(cell, style) for cell in row] for row in table.rows]
+    right = []
     for place, column in enumerate(table.columns):
         cells = [row[place] for row in table.rows]
         right.append(not column.label and any(isinstance(cell, int | float | Number) for cell in cells))
@@ -272,7 +273,8 @@ def _lines(table: Table, style: TableStyle) -> tuple[list[str], list[str]]:
     places, left = list(range(len(widths))), []
     if fitted:
         places, widths, left = _fitted(table.columns, widths, style.width)
-    columns, over = [table.columns[place] for place in places], []
+    columns = [table.columns[place] for place in places]
+    over = []
     for above, start, end in spans(columns):
         inner = places[start:end]
         together = _total(widths[place] for place in inner)

@@ -111,7 +111,8 @@ def _candidate_files(root: Path, group: Group, role: str) -> list[Path]:
 def _row(
     query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], modes: Modes, notes: dict[str, int]
 ) -> Row:
-    query, instructions = row_values.text(record, "text").strip(), {}
+    query = row_values.text(record, "text").strip()
+    instructions = {}
     for mode in modes.of(INSTRUCTED, REVERSED):
         # a column of its own in later releases; in others it may begin with the core query
         column = f"instruction_{PUBLISHED[modes[mode]]}"

@@ -192,7 +192,8 @@ def _paraphrases(folder: Path, problems: list[str]) -> tuple[list[Topic], dict[s
     judgments has those of the instructions that they say in other words."""
     texts, qrels = AUTHORS_FILES["paraphrases"]
     table = texts if has_table(folder, texts) else PARAPHRASES
-    published, topics = row_values.by_id(folder, table, ("_id", "id"), "paraphrase", problems), []
+    published = row_values.by_id(folder, table, ("_id", "id"), "paraphrase", problems)
+    topics = []
     for query_id, record in published.items():
         original = query_id.rpartition(".")[0]
         if not original:

@@ -45,7 +45,8 @@ def read_source(path: Path, modes: Modes) -> Part:
 
 def _rows(dimension: str, number: int, topic: Mapping[str, Any], modes: Modes) -> list[Row]:
     golds = [str(row["gold"]["id"]) for row in topic["rows"]]
-    others, rows = {str(entry["id"]): 0 for entry in topic["adversarial"]}, []
+    others = {str(entry["id"]): 0 for entry in topic["adversarial"]}
+    rows = []
     for gold, (place, row) in zip(golds, enumerate(topic["rows"], 1), strict=True):
         judged = {
             BASE: dict.fromkeys(golds, 1) | others,

@@ -81,7 +81,8 @@ def write_run(run: Run, path: str | Path, *, tag: str | None = None, decimals: i
     scores = to_arrow(run.scores).cast(pyarrow.string())
     if decimals is not None:
         # as C's printf writes them: exact, half to even
-        form, texts = f"%.{decimals}f\n", []
+        form = f"%.{decimals}f\n"
+        texts = []
         for start in range(0, len(run.scores), WRITTEN_AT_ONCE):
             part = run.scores[start : start + WRITTEN_AT_ONCE].tolist()
             texts.append(split_lines((form * len(part) % tuple(part))[:-1]))

@@ -62,7 +62,8 @@ class Framing:
         prefixes = list(dict.fromkeys(each.prefix for each in inputs))
         bare = [prefix.rstrip(" ") for prefix in prefixes]
         sizes = {prefix: len(ids) for prefix, ids in zip(prefixes, self._tokens(bare), strict=True)}
-        room, sent = max(0, limit - len(self.head) - len(self.tail)), []
+        room = max(0, limit - len(self.head) - len(self.tail))
+        sent = []
         for each, body in zip(inputs, self._tokens([each.whole for each in inputs]), strict=True):
             ids = [*self.head, *body[:room], *self.tail]
             before = len(self.head) + sizes[each.prefix] if each.prefix else 0

@@ -71,7 +71,8 @@ class Bm25Arrays:
         for term in frequent:
             sums += self._row(term, weights[term])
         # a number above 0 that `hits` documents reach, if so many are found, and all that are equal to these in 32 bits
-        width, bound = max(1, len(sums) // (4 * hits)), 0.0
+        width = max(1, len(sums) // (4 * hits))
+        bound = 0.0
         blocks = sums[: len(sums) // width * width].reshape(-1, width).max(1)
         if len(blocks) > hits:  # one document of each of the best blocks: fewer are looked through than all
             bound = float(np.nextafter(np.float32(np.partition(blocks, -hits)[-hits]), np.float32(0)))

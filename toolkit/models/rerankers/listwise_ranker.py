@@ -134,7 +134,8 @@ class ListwiseRanker:
     def rank(self, windows: Sequence[Window], advance: Callable[[int], None] = lambda n: None) -> list[tuple[int, ...]]:
         """For each window the positions of its passages, best first; `advance` is told how many more windows are answered."""
         fitted = [self._fit(window, self.llm.backend) for window in windows]
-        answers, orders = self.llm.complete([one.request for one in fitted], advance), []
+        answers = self.llm.complete([one.request for one in fitted], advance)
+        orders = []
         for window, one, answer in zip(windows, fitted, answers, strict=True):
             order, repairs = read_permutation(answer.text, len(window.passages), ids=self.settings["ids"])
             counts, numbers = self.counts, repairs._asdict()
@@ -171,7 +172,8 @@ class ListwiseRanker:
         count = len(passages)
         ids = " > ".join(f"[{number}]" for number in range(1, count + 1))
         answer = self.settings.get("output") or SPARE + counter.count_text(ids)
-        values, tokens = {"query": plain(window.query), "count": str(count)}, {}
+        values = {"query": plain(window.query), "count": str(count)}
+        tokens = {}
 
         def messages(words: int) -> list[dict[str, str]]:
             shown = ({"number": str(number), "passage": one.first(words)} for number, one in enumerate(passages, 1))

@@ -105,7 +105,8 @@ class LateIndex:
         Nothing but the time depends on the number of threads.
         """
         self._check(queries)
-        halves, rankings = [_half(query) for query in queries], []
+        halves = [_half(query) for query in queries]
+        rankings = []
         with _threads("searching", len(queries), threads) as (pool, advance):
             for group in within_budget(map(len, halves), WIDTH):
                 batch = halves[group]
@@ -143,7 +144,8 @@ class LateIndex:
         """Every document is scored in single precision; those that may be among the best, exactly."""
         starts = np.cumsum([0] + [len(query) for query in queries[:-1]])
         rows = np.concatenate(queries).astype(np.float32)
-        rough, longest = np.empty((len(queries), len(self.ids)), np.float32), [0.0]
+        rough = np.empty((len(queries), len(self.ids)), np.float32)
+        longest = [0.0]
 
         def score(block: slice) -> None:
             vectors = self.vectors[self.offsets[block.start] : self.offsets[block.stop]].astype(np.float32)

@@ -113,7 +113,8 @@ def drawn_radar(model: ReportModel) -> Drawn:
 def draw_radar(model: ReportModel) -> alt.TopLevelMixin:
     """A circle a measure, a spoke a group, a closed line a run; retrieval and reranking apart, on the same rings."""
     rows = theme.lead(drawn_radar(model).dicts(), model)
-    groups, circles = own_groups(model), []
+    groups = own_groups(model)
+    circles = []
     turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
     for column in paired(model):
         own = [row for row in rows if row["measure"] == column[0]]

@@ -42,7 +42,8 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a number, a line a run; all panels have the ranks of all runs."""
     shown = theme.runs_shown(model)
     names, rows = list(shown.values()), drawn(model).rows
-    looks, panels = theme.run_looks(model, "color", "shape"), []
+    looks = theme.run_looks(model, "color", "shape")
+    panels = []
     ticks = sorted({1, *range(0, len(model.runs) + 1, max(1, len(model.runs) // 6)), len(model.runs)} - {0})
     for column in columns(model):
         data = [
