@@ -109,7 +109,10 @@ class Dispatch:
         while True:
             for worker in list(self._idle):
                 if unit := self._next(worker, new):
-                    self._give(worker, unit, files)
+                    self._idle.remove(worker)
+                    self._running[worker] = unit
+                    unit.node, self._since = self._nodes[worker], self._since or time.monotonic()
+                    self.cluster.give(worker, files, unit.number, unit.digest)
             before = len(self._again)
             while self._computed:  # once all workers have their next unit
                 self._collect(self._computed.popleft(), files)
@@ -166,12 +169,6 @@ class Dispatch:
     def _awaited(self) -> bool:
         """Whether other workers are about to come."""
         return bool(self._starting) and time.monotonic() - self._last_start < PATIENCE
-
-    def _give(self, worker: Any, unit: _Unit, files: UnitFiles) -> None:
-        self._idle.remove(worker)
-        self._running[worker] = unit
-        unit.node, self._since = self._nodes[worker], self._since or time.monotonic()
-        self.cluster.give(worker, files, unit.number, unit.digest)
 
     def _collect(self, unit: _Unit, files: UnitFiles) -> None:
         """The result of a unit is done where it is seen, and its files are here; else that was an attempt."""

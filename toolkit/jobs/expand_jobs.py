@@ -57,8 +57,7 @@ class ExpandJob(Job[Expanded]):
         self.expander: Expander | None = None
         if not is_given(source):
             spec = choose_system(source, files=systems, kind="expander")
-            usable = ("loader", "device", "trust_remote_code")
-            check_usable(spec, **{name: how[name] for name in usable if name in how})
+            check_usable(spec, **{name: how[name] for name in ("loader", "device", "trust_remote_code") if name in how})
             self.expander = load_expander(spec, **how)
         elif how.get("prompt") or how.get("prompts"):
             raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")
@@ -87,8 +86,7 @@ class ExpandJob(Job[Expanded]):
             perspectives = self.expander.perspectives(questions, self.attempts)
             facts = self.expander.facts()
         expanded = expand_topics(questions, perspectives, self.query)  # refuses questions without perspectives
-        size = sizes({topic.query_id: perspectives[topic.query_id] for topic in questions})
-        return Expanded(expanded, facts, size)
+        return Expanded(expanded, facts, sizes({topic.query_id: perspectives[topic.query_id] for topic in questions}))
 
     def resumes(self) -> bool:
         """Answers are cached as they come."""

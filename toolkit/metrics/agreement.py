@@ -139,15 +139,12 @@ def between(values: Grouped) -> tuple[list[Between], list[str]]:
             same = alike / count if signed and count else None
             rows.append(Between(*place, first, second, tau, same, count))
         if signed and not place[0]:
-            notes.append(_near_zero(" ".join(filter(None, place)), list(by_group.values())))
+            columns = list(by_group.values())
+            systems = [system for system in columns[0] if all(system in column for column in columns)]
+            means = [abs(math.fsum(column[system] for column in columns) / len(columns)) for system in systems]
+            near = ", ".join(f"below {bound:g} for {sum(mean < bound for mean in means)}" for bound in NEAR_ZERO)
+            notes.append(f"{' '.join(filter(None, place))}: |mean over groups| is {near} of {len(means)} systems")
     return rows, notes
-
-
-def _near_zero(number: str, columns: Sequence[Mapping[str, float]]) -> str:
-    systems = [system for system in columns[0] if all(system in column for column in columns)]
-    means = [abs(math.fsum(column[system] for column in columns) / len(columns)) for system in systems]
-    counts = (f"below {bound:g} for {sum(mean < bound for mean in means)}" for bound in NEAR_ZERO)
-    return f"{number}: |mean over groups| is {', '.join(counts)} of {len(means)} systems"
 
 
 def lay_out_between(rows: Sequence[Between], notes: Sequence[str]) -> Table:

@@ -11,7 +11,6 @@ from ir_measures.measures import Measure
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
-from toolkit.core.system.lazy_names import pandas
 from toolkit.metrics.compute import Joined, PerQuery
 
 
@@ -33,19 +32,15 @@ def values_by_ir_measures(measures: Sequence[Measure], joined: Joined) -> dict[M
     diverse = [measure for measure in measures if ir_measures.pyndeval.supports(measure)]
     plain = [measure for measure in measures if measure not in diverse]
     for some, judgments in ((diverse, qrels), (plain, _highest_labels(qrels))):
-        if some:
-            for metric in _pipeline(some, judgments.to_frame(), frame):
-                values[metric.measure][int(metric.query_id)] = metric.value
+        try:
+            metrics = ir_measures.iter_calc(some, judgments.to_frame(), frame) if some else ()
+        except ValueError as error:
+            wanted = ", ".join(map(str, some))
+            raise ToolkitError(f"no provider of ir_measures computes {wanted}", "`tandem measures list` has ours") from error
+        for metric in metrics:
+            values[metric.measure][int(metric.query_id)] = metric.value
     absent = joined.documents("trec").absent
     return {measure: PerQuery(names, column, absent) for measure, column in values.items()}
-
-
-def _pipeline(measures: Sequence[Measure], qrels: pandas.DataFrame, run: pandas.DataFrame):
-    try:
-        return ir_measures.iter_calc(measures, qrels, run)
-    except ValueError as error:
-        wanted = ", ".join(map(str, measures))
-        raise ToolkitError(f"no provider of ir_measures computes {wanted}", "`tandem measures list` has ours") from error
 
 
 def _highest_labels(qrels: Qrels) -> Qrels:
@@ -54,5 +49,4 @@ def _highest_labels(qrels: Qrels) -> Qrels:
     last = np.ones(len(order), bool)
     last[:-1] = (np.diff(qrels.queries[order]) != 0) | (np.diff(qrels.docs[order]) != 0)
     rows = order[last]
-    columns = {name: getattr(qrels, name)[rows] for name in ("queries", "docs", "relevance", "subtopics")}
-    return replace(qrels, **columns)
+    return replace(qrels, **{name: getattr(qrels, name)[rows] for name in ("queries", "docs", "relevance", "subtopics")})

@@ -109,8 +109,13 @@ def choose_system(
 
 
 def _checked(spec: SystemSpec, query: str | None, plain: str | None, passage: str | None) -> SystemSpec:
-    """The system with the user's templates."""
-    spec = replace(spec, templates=_templates(spec.templates, query, plain, passage))
+    """The system with the user's templates in the place of its own; the user's query template is for every mode."""
+    given = {"query": query, "plain": plain, "passage": passage}
+    mine = {name: template.replace("\\n", "\n") for name, template in given.items() if template is not None}
+    if "{instruction}" in mine.get("query", ""):
+        mine = {"plain": without_slots(mine["query"], ("instruction",)), **mine}
+    own = {name: template for name, template in spec.templates.items() if name != "plain" or "query" not in mine}
+    spec = replace(spec, templates=own | mine)
     check_system(spec)
     return spec
 
@@ -274,12 +279,3 @@ def _name_of(model: str, prefix: str, known: Container[str]) -> str:
 
 def _as_name(place: str) -> str:
     return re.sub(r"[^\w.+-]", "-", place).lstrip(".+-")
-
-
-def _templates(known: Mapping[str, str], query: str | None, plain: str | None, passage: str | None) -> dict[str, str]:
-    """The system's templates with the user's in their place; the user's query template is for every mode."""
-    given = {"query": query, "plain": plain, "passage": passage}
-    mine = {name: template.replace("\\n", "\n") for name, template in given.items() if template is not None}
-    if "{instruction}" in mine.get("query", ""):
-        mine = {"plain": without_slots(mine["query"], ("instruction",)), **mine}
-    return {name: template for name, template in known.items() if name != "plain" or "query" not in mine} | mine

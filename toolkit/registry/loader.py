@@ -130,8 +130,7 @@ def read_entries(
     files = {file_word(name): name for name in taken}
     for path in paths:
         content = read_yaml(path)
-        rows = content if isinstance(content, list) else [content]
-        for number, row in enumerate(rows, start=1):
+        for number, row in enumerate(content if isinstance(content, list) else [content], start=1):
             place = f"{path}, entry {number}" if isinstance(content, list) else str(path)
             entry = to_spec(spec, _inherited(row, {**taken, **known}, place), place)
             if problem := _problem(entry):

@@ -223,7 +223,8 @@ def _chosen(sentences: Sequence[_Sentence], units: int, size: int) -> list[_Sent
     reached = next((number for number in range(units, 0, -1) if layers[-1][number]), 0)
     if not reached:
         return [min(sentences, key=lambda sentence: (sentence.units, sentence.size))]
-    size = _nearest(layers[-1][reached], size)
+    sums, wanted = layers[-1][reached], size
+    size = min((place for place in range(sums.bit_length()) if sums >> place & 1), key=lambda place: abs(place - wanted))
     found = []
     for sentence, (before, after) in reversed(list(zip(sentences, pairwise(layers), strict=True))):
         assert after[reached] >> size & 1
@@ -231,8 +232,3 @@ def _chosen(sentences: Sequence[_Sentence], units: int, size: int) -> list[_Sent
             found.append(sentence)
             reached, size = reached - sentence.units, size - sentence.size
     return found
-
-
-def _nearest(bits: int, wanted: int) -> int:
-    """The number of the set bit that is nearest to `wanted`; the lower one of two."""
-    return min((place for place in range(bits.bit_length()) if bits >> place & 1), key=lambda place: abs(place - wanted))

@@ -40,7 +40,8 @@ def coverage(runs: Sequence[Run], judgments: Judgments, *, depth: int = DEPTH, b
         if len(runs) > 1:
             union = prefixes(np.minimum.reduce(firsts), part.qrels)
             rows += _covered(UNION, part.group, part.qrels, union, depth, by_query)
-    covered = {name: sum(row.queries for row in rows if row.run == name and _is_mean(row)) for name in names}
+    means = [row for row in rows if row.measure.startswith("CoveringPrefix") and not row.query_id]
+    covered = {name: sum(row.queries for row in means if row.run == name) for name in names}
     if len(judgments.parts) > 1:
         rows += _averages(rows)
     return Scores(tuple(rows), tuple(_notes(runs, covered, judgments, depth)))
@@ -57,8 +58,7 @@ def tables(
 ) -> Shown:
     """`coverage` of run files, judged by a benchmark, qrels, or qrels for the benchmark's groups."""
     judged = perspective_judgments(benchmark, qrels, modes)
-    read = read_runs(runs, judged, apart=True)
-    return shown(coverage(read, judged, depth=depth, by_query=by_query), by_query=by_query)
+    return shown(coverage(read_runs(runs, judged, apart=True), judged, depth=depth, by_query=by_query), by_query=by_query)
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
@@ -123,10 +123,6 @@ def _averages(rows: Sequence[Score]) -> list[Score]:
         Score(name, "average", "", measure, math.fsum(row.value for row in rows) / len(rows), sum(row.queries for row in rows))
         for (name, measure), rows in by_measure.items()
     ]
-
-
-def _is_mean(row: Score) -> bool:
-    return row.measure.startswith("CoveringPrefix") and not row.query_id
 
 
 def _notes(runs: Sequence[Run], covered: Mapping[str, int], judgments: Judgments, depth: int) -> Iterator[str]:

@@ -28,8 +28,7 @@ def instruction_groups(topics: Iterable[Topic]) -> dict[str, list[str]]:
     groups: dict[str, dict[str, None]] = {}
     for topic in topics:
         if topic.instruction:
-            core = join_mode(topic.group_id or topic.query_id, topic.mode)
-            groups.setdefault(core, {})[topic.instruction] = None
+            groups.setdefault(join_mode(topic.group_id or topic.query_id, topic.mode), {})[topic.instruction] = None
     return {name: list(instructions) for name, instructions in groups.items()}
 
 

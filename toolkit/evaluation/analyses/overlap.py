@@ -56,7 +56,7 @@ def overlap(
         rows += _of_measure(run.tag, f"nDCG@{cutoff}", plain, instances.groups, each_kept)
         worst = partial(instances.worst, values)
         rows += _of_measure(run.tag, f"Robustness@{cutoff}", worst, np.arange(len(instances.names)), each_kept)
-    before, after = (_sizes(instances, rows_kept) for rows_kept in (every, kept))
+    before, after = ({"instances": int(left.sum()), "groups": len(np.unique(instances.groups[left]))} for left in (every, kept))
     for measure in ("instances", "groups"):
         numbers = (before[measure], after[measure], after[measure] - before[measure])
         rows += [Score(ALL, "all", mode, measure, number, number) for mode, number in zip(MODES, numbers, strict=False)]
@@ -136,10 +136,6 @@ def _of_measure(
         Score(name, "all", mode, measure, float(value), counts[mode != "before"])
         for mode, value in zip(MODES, numbers, strict=True)
     ]
-
-
-def _sizes(instances: Instances, kept: np.ndarray) -> dict[str, int]:
-    return {"instances": int(kept.sum()), "groups": len(np.unique(instances.groups[kept]))}
 
 
 def _words(instances: Instances, kept: np.ndarray, words: Mapping[str, float]) -> list[Score]:

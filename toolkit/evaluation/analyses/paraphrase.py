@@ -1,6 +1,6 @@
 """The same instruction in other words: how far a system's scores spread, and its worst case (InstructIR, figure 3)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -44,10 +44,9 @@ def paraphrase(
     worst = others.worst(values)
     columns = {"original": own, "mean": values, "best": best, "worst": worst, "spread": best - worst, "drop": own - worst}
     drop = estimate([Cores.of(own - worst, np.arange(len(own)))])
-    numbers = [mean(column) for column in columns.values()]
     rows = [
         Score(original.tag, "all", mode, measure, value, len(columns.get(mode, own)))
-        for mode, value in zip(MODES, (*numbers, *found_of(drop)), strict=True)
+        for mode, value in zip(MODES, (*map(mean, columns.values()), *found_of(drop)), strict=True)
     ]
     if by_query:
         sizes = np.bincount(others.groups).tolist()
@@ -56,8 +55,11 @@ def paraphrase(
             for code, name in enumerate(others.names)
             for mode in ("original", "best", "worst", "spread", "drop")
         ]
-    notes = _notes(original, reworded, judgments, paraphrases, measure, len(instances.query_ids), len(others.names))
-    return Scores(tuple(rows), (*untested_note(measure, drop), *notes))
+    counts = f"{len(others.names):,} of {len(instances.query_ids):,} instances have paraphrases; the others are left out"
+    notes = [*untested_note(measure, drop), *judgments.notes, counts]
+    for name, run, judged in (("original", original, judgments), ("paraphrases", reworded, paraphrases)):
+        notes += [f"{name}, {note}" for note in run_notes([run], judged, [measure], "worst")]
+    return Scores(tuple(rows), tuple(notes))
 
 
 def tables(
@@ -78,12 +80,3 @@ def tables(
     others = judged_by(None if qrels else f"{benchmark}-paraphrases", paraphrase_qrels, modes)
     runs = (*read_runs([run], judged), *read_runs([reworded], others))
     return shown(paraphrase(*runs, judged, others, cutoff=cutoff, by_query=by_query), by_query=by_query)
-
-
-def _notes(
-    original: Run, reworded: Run, judgments: Judgments, paraphrases: Judgments, measure: str, instances: int, groups: int
-) -> Iterator[str]:
-    yield from judgments.notes
-    yield f"{groups:,} of {instances:,} instances have paraphrases; the others are left out"
-    for name, run, judged in (("original", original, judgments), ("paraphrases", reworded, paraphrases)):
-        yield from (f"{name}, {note}" for note in run_notes([run], judged, [measure], "worst"))

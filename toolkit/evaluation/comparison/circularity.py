@@ -4,7 +4,7 @@ What a model made suits models like it: queries are worded as it words them, wha
 what it takes for relevant is. Such scores are not comparable with those of other systems.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,15 +117,11 @@ def _plain(name: str) -> str:
 def systems_of(run: Run) -> list[Lineage]:
     """Every system that had a part in a run: as its files' records say, otherwise as its tag does."""
     files = [name for name in (run.source, *run.source.split(", ")) if name and Path(name).is_file()]
-    steps = [step for name in dict.fromkeys(files) for step in _steps(Recorded(name, run).record)]
+    methods = [part(Recorded(name, run).record, "method") for name in dict.fromkeys(files)]
+    lists = [steps for method in methods for name in STEPS if isinstance(steps := method.get(name), list)]
+    recorded = [_of_step(step) for steps in lists for step in steps if isinstance(step, dict) and "name" in step]
     names = [run.tag, *run.tag.split("+"), run.tag.partition(".rerank-")[2]]
-    return [_of_step(step) for step in steps] or [lineage(name) for name in dict.fromkeys(filter(None, names))]
-
-
-def _steps(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for name in STEPS:
-        steps = part(record, "method").get(name)
-        yield from (step for step in (steps if isinstance(steps, list) else ()) if isinstance(step, dict) and "name" in step)
+    return recorded or [lineage(name) for name in dict.fromkeys(filter(None, names))]
 
 
 def _of_step(step: Mapping[str, Any]) -> Lineage:

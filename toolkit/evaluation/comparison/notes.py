@@ -58,7 +58,10 @@ def run_notes(
             lines.append(Note(unjudged, MISLEADS))
         lines += weighed(near_ids(run, qrels), MISLEADS)
         notes += [Note(f"{run.tag}: {line}", weight_of(line)) for line in lines]
-    return [*notes, *weighed(_depths(runs), MISLEADS), *_experimental(measures)]
+    notes += weighed(_depths(runs), MISLEADS)
+    if names := dict.fromkeys(spec.name for spec in map(registry.measure, measures) if spec.experimental):
+        notes.append(f"experimental, of this project, and not shown to be better than WISE and p-MRR: {', '.join(names)}")
+    return notes
 
 
 def rank_notes(runs: Sequence[Run]) -> list[Note]:
@@ -132,14 +135,6 @@ def near_ids(run: Run, qrels: Qrels) -> list[str]:
 def _written_alike(ids: pyarrow.StringArray) -> pyarrow.StringArray:
     composed = compute.utf8_lower(compute.utf8_normalize(ids, "NFC"))
     return compute.replace_substring_regex(composed, "[\u00a0\u2007\u202f]", "")
-
-
-def _experimental(measures: Sequence[str]) -> list[str]:
-    """What is ours and not established, named with what it is split into."""
-    names = [spec.name for spec in map(registry.measure, measures) if spec.experimental]
-    if not names:
-        return []
-    return [f"experimental, of this project, and not shown to be better than WISE and p-MRR: {', '.join(dict.fromkeys(names))}"]
 
 
 def _depths(runs: Sequence[Run]) -> list[str]:

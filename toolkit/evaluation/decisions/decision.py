@@ -148,23 +148,9 @@ def _check(
         if needed is not None and needed <= found.core_queries:  # enough for none or twice the effect: it is between them
             needed = found.needed(margin, level=level, power=POWER)
     a, b = (sum(float(getattr(each, name).mean()) for each in values) / len(values) for name in ("a", "b"))
-    return Check(
-        group=group,
-        mode=mode,
-        measure=measure,
-        baseline=a,
-        run=b,
-        difference=float(found.mean),
-        low=float(low),
-        high=float(high),
-        min_effect=min_effect,
-        queries=sum(len(each.query_ids) for each in values),
-        core_queries=int(found.core_queries),
-        differing=int(found.differing),
-        verdict=verdict,
-        decides=decides,
-        needed=needed,
-    )
+    effect = (float(found.mean), float(low), float(high), min_effect)
+    counts = (sum(len(each.query_ids) for each in values), int(found.core_queries), int(found.differing))
+    return Check(group, mode, measure, a, b, *effect, *counts, verdict, decides, needed)
 
 
 QUERIES = 0.5  # the least share of the judged queries of either run that both have
@@ -180,8 +166,7 @@ def check_turnover(a: Run, b: Run, judgments: Judgments) -> list[str]:
     judged = set(judgments.query_ids)
     first, second = (judged.intersection(run.query_ids) for run in (a, b))
     queries = len(first & second) / max(len(first | second), 1)
-    shared = int((lookup(b.doc_ids, a.doc_ids) >= 0).sum())
-    documents = shared / max(min(len(a.doc_ids), len(b.doc_ids)), 1)
+    documents = int((lookup(b.doc_ids, a.doc_ids) >= 0).sum()) / max(min(len(a.doc_ids), len(b.doc_ids)), 1)
     found = [_judged_share(run, judgments) for run in (a, b)]
     shares = (
         f"in common: {_share(queries)} of the queries, {_share(documents)} of the documents; judged documents found: "

@@ -108,8 +108,7 @@ def to_table(gate: Gate, *, strict: bool = False) -> Table:
     worse = [check for check in gate.checks if check.decides or check.group in OVERALL or check.verdict == FAIL]
     listed = [row for row, check in enumerate(worse) if not check.decides]
     notes = [*_reading(gate), *gate.notes]
-    rows = [_row(check) for check in worse]
-    return Table(COLUMNS, rows, notes, summary(gate, strict=strict), below=frozenset(listed))
+    return Table(COLUMNS, list(map(_row, worse)), notes, summary(gate, strict=strict), below=frozenset(listed))
 
 
 def summary(gate: Gate, *, strict: bool = False) -> str:
@@ -150,15 +149,12 @@ def _row(check: Check) -> list[Cell]:
     return [check.verdict, check.group, check.measure, mode, *values, difference, *bounds, check.core_queries, needed]
 
 
-def _bounds(check: Check) -> str:
-    if math.isnan(check.low):
-        return f"({check.differing} of {check.core_queries:,} core queries differ)"
-    return f"[{check.low:+.4f}, {check.high:+.4f}]"
-
-
 def describe(check: Check) -> str:
     """One check in a sentence."""
-    text = f"{check.name}: {number(check.baseline)} -> {number(check.run)}, {check.difference:+.4f} {_bounds(check)}"
+    interval = f"[{check.low:+.4f}, {check.high:+.4f}]"
+    if math.isnan(check.low):
+        interval = f"({check.differing} of {check.core_queries:,} core queries differ)"
+    text = f"{check.name}: {number(check.baseline)} -> {number(check.run)}, {check.difference:+.4f} {interval}"
     if check.verdict != UNDECIDED:
         return text
     needed = "no number below a million" if check.needed is None else f"{check.needed:,}"

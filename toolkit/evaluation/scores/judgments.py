@@ -107,16 +107,14 @@ def from_files(sources: Sequence[Source], modes: Modes | None = None) -> Judgmen
         without = [query_id for query_id in qrels.query_ids if not modes.split(query_id)[1]]
         raise ToolkitError(f"{name}: query ids without one of the modes {', '.join(modes)}: {three(without)}", MODE_OF_FILE)
     judged = Modes() if "" in modes_of_ids else qrels.modes.only(modes_of_ids)
-    notes = () if modes else tuple(_unnamed_notes(qrels))
-    judges = _judges(sources)
-    return Judgments(name, judged, (Part("all", qrels),), _default_measures(judged, qrels), notes=notes, judges=judges)
-
-
-def _unnamed_notes(qrels: Qrels) -> Iterator[str]:
-    """A warning where query ids end as if in modes that nobody declared: no measure would compare what belongs together."""
-    if unnamed := registry.unnamed_modes(qrels.query_ids, qrels.modes):
+    notes = ()
+    if not modes and (unnamed := registry.unnamed_modes(qrels.query_ids, qrels.modes)):
+        # no measure would compare what belongs together
         endings, named = ", ".join(f"-{name}" for name in unnamed), " ".join(f"{name}=ROLE" for name in unnamed)
-        yield f"warning: query ids end in {endings} as if in modes, and are taken as queries without: say --modes {named}"
+        said = f"warning: query ids end in {endings} as if in modes, and are taken as queries without: say --modes {named}"
+        notes = (said,)
+    parts, measures = (Part("all", qrels),), _default_measures(judged, qrels)
+    return Judgments(name, judged, parts, measures, notes=notes, judges=_judges(sources))
 
 
 def _default_measures(modes: Modes, qrels: Qrels) -> tuple[str, ...]:
@@ -165,8 +163,7 @@ def modes_of_ids(benchmark: str | None, declared: Declared = None) -> Modes | No
     it is named; None for anything else. Raises ToolkitError where a benchmark and modes are named.
     """
     if benchmark and declared:
-        hint = "leave --modes out, or name --qrels instead of a benchmark"
-        raise ToolkitError(f"the modes of {benchmark} are known", hint)
+        raise ToolkitError(f"the modes of {benchmark} are known", "leave --modes out, or name --qrels instead of a benchmark")
     if declared:
         return Modes.declared(dict(declared), "--modes")
     selection = datasets.find(benchmark) if benchmark else None

@@ -55,7 +55,10 @@ def as_sources(given: Given | Source | Sequence | Mapping, modes: Modes | None =
 
     modes  that may be named, and that query ids may carry; those of all benchmarks where none are given
     """
-    if isinstance(given, Mapping) and not (is_one(given) and not _by_mode(given, modes)):
+    # {name of a run: {mode: file}} has the shape of {query_id: {doc_id: score}}
+    if isinstance(given, Mapping) and (
+        not is_one(given) or any(each and each.keys() <= _known(modes).keys() for each in given.values())
+    ):
         return _named(given, modes)
     if is_one(given):
         return [Source("", given, modes or Modes())]
@@ -84,11 +87,6 @@ def _named(given: Mapping[str, Any], modes: Modes | None) -> list[Source]:
             f"{wrong[0]!r} is no name for a run", "a name is text, and not that of a reference ranking (random, blind)"
         )
     return [source._replace(tag=name) for name, thing in given.items() for source in as_sources(thing, modes)]
-
-
-def _by_mode(given: Mapping[str, Any], modes: Modes | None) -> bool:
-    """Whether it is {name of a run: {mode: file}}, which has the shape of {query_id: {doc_id: score}}."""
-    return any(each and each.keys() <= _known(modes).keys() for each in given.values())
 
 
 def _known(modes: Modes | None) -> Modes:
@@ -138,7 +136,12 @@ def load_qrels(sources: Sequence[Source]) -> Qrels:
         raise ToolkitError(f"no mode {named[0]!r}", f"the modes are {', '.join(_known(sources[0].modes))}")
     _refuse_twice(sources)
     parts = [_load(source, as_qrels, None) for source in sources]
-    _refuse_shared(parts)
+    seen: dict[str, str] = {}
+    for part in parts:
+        if shared := [query_id for query_id in part.query_ids if query_id in seen]:
+            message = f"{seen[shared[0]]} and {part.source} judge the same queries: {three(shared)}"
+            raise ToolkitError(message, "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
+        seen.update(dict.fromkeys(part.query_ids, part.source))
     return join_qrels(sorted(parts, key=lambda part: min(part.query_ids, default="")))
 
 
@@ -194,15 +197,6 @@ def _refuse_twice(sources: Sequence[Source]) -> None:
     given = [(source.tag, source.name if isinstance(source.given, str | Path) else id(source.given)) for source in sources]
     if twice := sorted(source.name for source, each in zip(sources, given, strict=True) if given.count(each) > 1):
         raise ToolkitError(f"{twice[0] or 'a run'} is given twice", "name each file once")
-
-
-def _refuse_shared(parts: Sequence[Qrels]) -> None:
-    seen: dict[str, str] = {}
-    for part in parts:
-        if shared := [query_id for query_id in part.query_ids if query_id in seen]:
-            message = f"{seen[shared[0]]} and {part.source} judge the same queries: {three(shared)}"
-            raise ToolkitError(message, "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
-        seen.update(dict.fromkeys(part.query_ids, part.source))
 
 
 def sorted_by_query(qrels: Qrels) -> Qrels:

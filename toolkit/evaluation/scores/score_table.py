@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from toolkit import registry
-from toolkit.core.scores import PAIRED, Change, Score, Scores
+from toolkit.core.scores import PAIRED, Change, Scores
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.evaluation.comparison.references import reference_of
 
@@ -32,10 +32,13 @@ def lay_out(scores: Scores) -> Table:
             changes.setdefault(key, {})[place] = change
         if interval := scores.interval(row):
             bounds.setdefault(key, {})[place] = interval
-    places = _places(scores.rows)
+    measures = list(dict.fromkeys(row.measure for row in scores.rows))  # the modes of one stand beside each other
+    places = sorted(dict.fromkeys((row.measure, row.mode) for row in scores.rows), key=lambda place: measures.index(place[0]))
     last = {run: group for run, group, query_id in values if not query_id}
     keys = [key for key in values if not reference_of(key[0]) or key[1] == last[key[0]]]
-    labels = [(_label(run, scores), group, query_id or "all") for run, group, query_id in keys]
+    # references and controls, which stand below their run, are called by what they are
+    controls = {run: what for run, (what, _) in scores.controls.items()}
+    labels = [(controls.get(run) or reference_of(run) or run, group, query_id or "all") for run, group, query_id in keys]
     parts = [part for part in range(3) if len({label[part] for label in labels}) > 1] or [0]
     if changes or bounds:
         parts = sorted({0, *parts})  # differences and intervals are named there
@@ -57,11 +60,6 @@ def lay_out(scores: Scores) -> Table:
     return Table(columns, rows, scores.notes, below=frozenset(below), details=frozenset(details), details_name=hidden)
 
 
-def _label(run: str, scores: Scores) -> str:
-    """What a row is called: a reference or a control, which stands below its run, by what it is."""
-    return scores.controls[run][0] if run in scores.controls else reference_of(run) or run
-
-
 def lay_out_measures(scores: Scores) -> Table:
     """A row for each run, group, query and measure (what varies of them), a column for each mode; whole numbers are counts."""
     modes = list(dict.fromkeys(row.mode for row in scores.rows))
@@ -75,14 +73,6 @@ def lay_out_measures(scores: Scores) -> Table:
     columns = [Column(heads[part], label=True) for part in shown] + [Column(mode) for mode in modes]
     rows = [[*(key[part] for part in shown), *(cells.get(mode) for mode in modes)] for key, cells in lines.items()]
     return Table(columns, rows, scores.notes)
-
-
-def _places(rows: Sequence[Score]) -> list[Place]:
-    """The columns, modes of one measure beside each other."""
-    by_measure: dict[str, dict[str, None]] = {}
-    for row in rows:
-        by_measure.setdefault(row.measure, {})[row.mode] = None
-    return [(measure, mode) for measure, modes in by_measure.items() for mode in modes]
 
 
 def _columns(places: Sequence[Place]) -> list[Column]:

@@ -131,8 +131,7 @@ def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix:
     tables: dict[str, list[Score]] = {}
     with progress("references", len(judgments.parts), "groups") as advance:
         for part in judgments.parts:
-            own = own_queries(run, part)
-            evaluated = evaluate_references(own, part, judgments.modes, chosen.of(part), chosen.missing)
+            evaluated = evaluate_references(own_queries(run, part), part, judgments.modes, chosen.of(part), chosen.missing)
             for reference, values in evaluated.items():
                 shown = chosen.only_shown(values)
                 drawn = [put_together(part, each) for each in shown] if reference == RANDOM else shown
@@ -170,20 +169,15 @@ def own_queries(run: Run, part: Part) -> Run:
 
 
 def _complete(aggregates: Sequence[Score]) -> list[Score]:
-    """With the average after several groups, and the measures of whole runs."""
-    groups = dict.fromkeys(row.group for row in aggregates)
-    rows = [*aggregates, *_averages(aggregates)] if len(groups) > 1 else list(aggregates)
-    return list(_with_aggregates(rows))
-
-
-def _averages(rows: Sequence[Score]) -> Iterator[Score]:
-    """The mean over the groups that have a value, for each measure and mode; `queries` is their sum."""
-    columns: dict[tuple[str, str], list[Score]] = {}
-    for row in rows:
+    """With the average after several groups (over those with a value; `queries` is a sum), and the measures of whole runs."""
+    rows, columns = list(aggregates), {}
+    for row in aggregates:
         columns.setdefault((row.measure, row.mode), []).append(row)
-    for (measure, mode), column in columns.items():
+    for (measure, mode), column in columns.items() if len({row.group for row in aggregates}) > 1 else ():
         values = [row.value for row in column if not np.isnan(row.value).any()] or [column[0].value]
-        yield Score(column[0].run, AVERAGE, mode, measure, mean(np.array(values)), sum(row.queries for row in column))
+        queries = sum(row.queries for row in column)
+        rows.append(Score(column[0].run, AVERAGE, mode, measure, mean(np.array(values)), queries))
+    return list(_with_aggregates(rows))
 
 
 def _with_aggregates(rows: Sequence[Score]) -> Iterator[Score]:

@@ -105,19 +105,14 @@ def _modes(joined: Joined) -> dict[str, ModeFindings]:
         present = lengths[lengths > 0]
         absent = tuple(split[row][0] for row in queries[lengths == 0])
         depth = (int(present.min()), int(present.max())) if len(present) else (0, 0)
-        by_mode[mode] = ModeFindings(len(queries), absent, *_gold_in_mode(pairs, mode), depth)
+        gold = missing = 0  # gold documents of the queries that are present, and how many of them are missing
+        for role in ROLES:
+            here = np.array([modes[role] == mode for modes in pairs.modes], bool) & ~pairs.absent(role)
+            rows = pairs.gold & here[pairs.queries]
+            gold += int(rows.sum())
+            missing += int((rows & pairs.missing[:, role]).sum())
+        by_mode[mode] = ModeFindings(len(queries), absent, gold, missing, depth)
     return by_mode
-
-
-def _gold_in_mode(pairs: Pairs, mode: str) -> tuple[int, int]:
-    """Gold documents of the queries present in a mode, and how many of them are missing there."""
-    gold = missing = 0
-    for role in ROLES:
-        here = np.array([modes[role] == mode for modes in pairs.modes], bool) & ~pairs.absent(role)
-        rows = pairs.gold & here[pairs.queries]
-        gold += int(rows.sum())
-        missing += int((rows & pairs.missing[:, role]).sum())
-    return gold, missing
 
 
 def _ties(joined: Joined) -> tuple[int, int]:

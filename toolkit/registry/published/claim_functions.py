@@ -124,8 +124,7 @@ def _alike_across_languages(frame: DataFrame) -> bool:
 
 def _high_quality_below_zero(frame: DataFrame) -> bool:
     quality, followed = _across(frame, "nDCG@20"), _across(frame)
-    high = quality.index[quality >= quality.median()]
-    return above(0, followed.reindex(high).min())
+    return above(0, followed.reindex(quality.index[quality >= quality.median()]).min())
 
 
 def _best_loses(frame: DataFrame) -> float:

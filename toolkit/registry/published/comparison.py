@@ -177,8 +177,7 @@ def claims_over(
     scores   with the measures that the paper prints (`measures_of`), or of `analyze stance`; others say nothing
     others   as in `as_cells`
     """
-    all_outcomes = outcomes(paper, as_cells(scores, groups, paper, systems))
-    return [(claim, holds) for claim, holds in all_outcomes if claim.general]
+    return [(claim, holds) for claim, holds in outcomes(paper, as_cells(scores, groups, paper, systems)) if claim.general]
 
 
 def tests_of(paper: str) -> Mapping[str, str]:

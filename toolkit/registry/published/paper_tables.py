@@ -105,7 +105,7 @@ def _order(path: Path) -> tuple[bool, int, str]:
 
 def _cell(row: Mapping[str, str], paper: str, known: Mapping[str, Any], scales: Mapping[str, str]) -> Cell:
     scale = scales[row["measure"]]
-    wrong = [each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells)]
+    wrong = (each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells))
     return Cell(
         **{name: row[name] for name in ("table", "system", "kind", "group", "mode", "measure", "note")},
         printed=row["value"],
@@ -310,14 +310,6 @@ def _printed(cell: Cell, known: dict) -> Printed:
     group, mode, measure = cell.group, cell.mode, cell.measure
     ours, place = known["statistics"][measure], " ".join(filter(None, (group, mode, measure)))
     named = (known.get("groups", {}).get(key) for key in (f"{group} {measure}", f"{group} {mode}", group))
-    return Printed(
-        table=cell.table,
-        place=place,
-        groups=tuple(next(filter(None, named), [group])),
-        mode=ours.get("mode", mode),
-        statistic=ours["statistic"],
-        value=cell.printed,
-        approximate=ours.get("approximate", ""),
-        within=ours.get("within", 0),
-        inconsistent=" ".join(cell.inconsistent),
-    )
+    about = (tuple(next(filter(None, named), [group])), ours.get("mode", mode), ours["statistic"])
+    approximate, inconsistent = ours.get("approximate", ""), " ".join(cell.inconsistent)
+    return Printed(cell.table, place, *about, cell.printed, approximate, inconsistent, ours.get("within", 0))

@@ -126,11 +126,16 @@ class Diversify(Step):
 
     def _prepare_groups(self, runs: Sequence[Run], results: Results) -> None:
         topics = self.topics or ([results.topics] if results.topics else [])
-        every = [*runs, *self.dev.values()]
-        self.groups = _groups(every, topics, self.index, self.docs, self.vectors.needs_texts)
+        self.groups = _groups([*runs, *self.dev.values()], topics, self.index, self.docs, self.vectors.needs_texts)
         if self.dev:
             self.judged = list(_by_group(self.judged, self.groups))
-            _check_dev(self.dev, self.judged)
+            tuned: set[str] = set()
+            for name, run in self.dev.items():
+                if again := tuned.intersection(run.query_ids):
+                    what = f"{name}: {len(again)} queries are in another run, too ({three(again)})"
+                    raise ToolkitError(what, "tune on one system")
+                tuned.update(run.query_ids)
+            check_judged(tuned, self.judged)
 
     def plan(self, results: Results) -> list[str]:
         """What is encoded, tuned and diversified; nothing is downloaded or encoded to know it."""
@@ -260,8 +265,7 @@ def _groups(
             )
         texts = texts_from(TopicSet("all", [], None), index=index, docs=docs)("all") if needs_texts else None
         return [Group("all", list(searched), texts)]
-    known = {topic.query_id for topic_set in topics for topic in topic_set.topics}
-    check_among(searched, known, "the runs")
+    check_among(searched, {topic.query_id for topic_set in topics for topic in topic_set.topics}, "the runs")
     groups = []
     for topic_set in topics:
         texts = texts_from(topic_set, index=index, docs=docs) if needs_texts else None
@@ -269,16 +273,6 @@ def _groups(
             query_ids = [topic.query_id for topic in part.topics if topic.query_id in searched]
             groups += [Group(part.group, query_ids, texts(part.group) if texts else None)] if query_ids else []
     return groups
-
-
-def _check_dev(dev: Mapping[str, Run], judged: Sequence[Qrels]) -> None:
-    """Raise ToolkitError for a question in two runs to tune on, and for judgments of none of them."""
-    seen: set[str] = set()
-    for name, run in dev.items():
-        if again := seen.intersection(run.query_ids):
-            raise ToolkitError(f"{name}: {len(again)} queries are in another run, too ({three(again)})", "tune on one system")
-        seen.update(run.query_ids)
-    check_judged(seen, judged)
 
 
 def _by_group(qrels: Sequence[Qrels], groups: Sequence[Group]) -> Iterator[Qrels]:

@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -154,8 +154,16 @@ class _NewIndex:
 
     def encoded(self) -> Iterator[tuple[list[Doc], list]]:
         """The documents that have text, some at a time, with what the encoder makes of them; all are counted."""
+        waiting: deque[list[Doc]] = deque()
+
+        def units() -> Iterator[tuple[int, list[Doc]]]:
+            for number, docs in enumerate(shards(self.corpus, SHARD, self.counts)):
+                waiting.append(docs)
+                yield number, docs
+
         with progress(self.work.name, unit="documents") as self.work.advance:
-            yield from encode_documents(self.executor, self.work, shards(self.corpus, SHARD, self.counts))
+            for encoded in compute(self.executor, self.work, units(), self.work.folder):
+                yield waiting.popleft(), encoded
 
 
 @contextmanager
@@ -217,19 +225,6 @@ class EncodeDocuments(EncodeShards):
         name, truncated = packed
         self.truncated += truncated
         return read_encoded(self.folder / name)
-
-
-def encode_documents(executor: Executor, work: EncodeDocuments, parts: Iterable[list[Doc]]) -> Iterator[tuple[list[Doc], list]]:
-    """The parts in their order, each with what the encoder makes of it."""
-    waiting: deque[list[Doc]] = deque()
-
-    def units() -> Iterator[tuple[int, list[Doc]]]:
-        for number, docs in enumerate(parts):
-            waiting.append(docs)
-            yield number, docs
-
-    for encoded in compute(executor, work, units(), work.folder):
-        yield waiting.popleft(), encoded
 
 
 def write_encoded(path: Path, documents: Sequence[Any]) -> None:

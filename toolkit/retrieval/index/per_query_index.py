@@ -36,8 +36,7 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
     output.parent.mkdir(parents=True, exist_ok=True)
     # where documents wait
     with temporary_folder(output.parent, f".{output.name}.", ".part") as held, new_folder(output) as part:
-        files = _sort(corpus, held, skip_invalid, counts)
-        questions = _build_all(files, part, build)
+        questions = _build_all(_sort(corpus, held, skip_invalid, counts), part, build)
         counts.documents = sum(question.documents for question in questions)
         refuse_empty(corpus, counts)
         write_questions(part, questions)

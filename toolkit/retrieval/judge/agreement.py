@@ -116,9 +116,8 @@ def agreement(
     """The judge's labels against the reference's, pair by pair; questions  what each pair is of, its own where it is None."""
     known = np.array([each is not None for each in judged], bool)
     ours, theirs = (np.array([bool(each) for each in labels], bool)[known] for labels in (judged, reference))
-    codes = np.unique(np.arange(len(known)) if questions is None else np.array(questions, object), return_inverse=True)[1][
-        known
-    ]
+    asked = np.arange(len(known)) if questions is None else np.array(questions, object)
+    codes = np.unique(asked, return_inverse=True)[1][known]
     count, positive, truly = len(ours), int(ours.sum()), int(theirs.sum())
     hits, same = int((ours & theirs).sum()), int((ours == theirs).sum())
     expected = (positive * truly + (count - positive) * (count - truly)) / count**2 if count else 1.0

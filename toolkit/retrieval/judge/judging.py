@@ -101,7 +101,11 @@ def rows_of(pooled: dict[str, list[str]], topics: TopicSet, texts: Texts, spec: 
     A question without documents has one row a perspective, of document `-`. Raises ToolkitError for queries that are not
     among the topics, topics without perspectives, and documents without text.
     """
-    check_topics(topics.topics)
+    topics_by_id(topics.topics)  # refuses an id that comes twice
+    if without := [topic.query_id for topic in topics.topics if not topic.perspectives]:
+        message = f"{len(without)} of {len(topics.topics)} topics name no perspectives ({three(without)})"
+        hint = "BERDS has them; in a file of your own: JSON lines with `perspectives`, a list of statements"
+        raise ToolkitError(message, hint)
     check_among(pooled, {topic.query_id for topic in topics.topics}, topics.name)
     rows = []
     for part in topics.parts:
@@ -110,16 +114,6 @@ def rows_of(pooled: dict[str, list[str]], topics: TopicSet, texts: Texts, spec: 
         for topic in part.topics:
             rows += _rows(topic, pooled.get(topic.query_id, []), shown)
     return rows
-
-
-def check_topics(topics: Sequence[Topic]) -> None:
-    """Raise ToolkitError for topics without perspectives, and for an id that comes twice."""
-    topics_by_id(topics)
-    if without := [topic.query_id for topic in topics if not topic.perspectives]:
-        message = f"{len(without)} of {len(topics)} topics name no perspectives ({three(without)})"
-        raise ToolkitError(
-            message, "BERDS has them; in a file of your own: JSON lines with `perspectives`, a list of statements"
-        )
 
 
 def _texts(pooled: dict[str, list[str]], topics: Sequence[Topic], texts: Texts, group: str) -> dict[str, Doc]:
@@ -150,8 +144,7 @@ def export(rows: Sequence[Row], judge: Judge, path: str | Path) -> tuple[int, in
         message = f"which commit of {judge.spec.checkpoint} gave the answers is not known"
         raise ToolkitError(message, "HF_HUB_OFFLINE=1 takes the one that is here, where none is pinned")
     pairs = {row.pair: row for row in rows if row.pair}
-    known = judge.known(list(pairs))
-    answered = [(row, verdict) for row, verdict in zip(pairs.values(), known, strict=True) if verdict]
+    answered = [(row, verdict) for row, verdict in zip(pairs.values(), judge.known(list(pairs)), strict=True) if verdict]
     if not answered:
         raise ToolkitError(f"{judge.spec.name} has answered none of {len(pairs):,} pairs", "judge the run first")
     with open_output(path) as out:

@@ -74,8 +74,7 @@ class _List:
     def window(self, span: Span) -> Window:
         """What the ranker is shown."""
         docs = (self.candidates.head[position] for position in self.order[span.start : span.end])
-        passages = tuple(self.shown(doc.doc_id) for doc in docs)
-        return Window(self.candidates.topic.query_id, self.query, passages)
+        return Window(self.candidates.topic.query_id, self.query, tuple(self.shown(doc.doc_id) for doc in docs))
 
     def reorder(self, span: Span, order: Sequence[int]) -> None:
         """Put the documents of a window in the ranker's order."""

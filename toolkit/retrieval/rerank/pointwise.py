@@ -43,8 +43,7 @@ def rerank(
     ToolkitError for values without meaning, for topics and texts that are missing (from `place`), and for a model that gives no
     number.
     """
-    part = Part(run, topics, texts, place)
-    return rerank_parts([part], reranker, depth=depth, tail=tail, scores=scores, cache=cache)[0]
+    return rerank_parts([Part(run, topics, texts, place)], reranker, depth=depth, tail=tail, scores=scores, cache=cache)[0]
 
 
 def rerank_parts(

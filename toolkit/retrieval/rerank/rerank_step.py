@@ -223,10 +223,8 @@ class Rerank(Step):
         cache = tools.cache(key_of({**self.identity(), **reranker.facts}).hex()) if resumed else None
         how = {"depth": self.depth, "tail": self.tail, "scores": self.scores}
         runs = rerank_parts(parts, reranker, **how, cache=cache, executor=tools.executor)
-        return runs, {
-            **reranker.facts,
-            **({} if self.is_asked or self.spec.kind == LIBRARY else {"inputs cut": reranker.truncated}),
-        }
+        truncated = {} if self.is_asked or self.spec.kind == LIBRARY else {"inputs cut": reranker.truncated}
+        return runs, {**reranker.facts, **truncated}
 
     def _listwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
         ranker = load_ranker(self.spec, **self.loading)
@@ -299,5 +297,4 @@ def shown_prompt(spec: SystemSpec, prompt: str | None = None, prompts: str | Non
         kind, name = "pointwise", parameters_as(PROMPTED[spec.kind], spec).prompt
     else:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no prompt", "language models have")
-    chosen = load_prompt(chosen_prompt(spec, prompt, prompts) or name, kind)
-    return chosen.titled()
+    return load_prompt(chosen_prompt(spec, prompt, prompts) or name, kind).titled()

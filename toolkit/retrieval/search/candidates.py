@@ -88,8 +88,7 @@ def among(run: Run, candidates: Mapping[str, Sequence[str]]) -> Run:
     width = len(run.doc_ids)
     wanted = np.array([number for number, _ in pairs], np.int64)[docs >= 0] * width + docs[docs >= 0]
     say_lacking("the collection", int((docs < 0).sum()), len(docs))
-    keep = np.isin(run.queries.astype(np.int64) * width + run.docs, wanted)
-    return run.take(np.flatnonzero(keep))
+    return run.take(np.flatnonzero(np.isin(run.queries.astype(np.int64) * width + run.docs, wanted)))
 
 
 def benchmark_candidates(topics: TopicSet) -> Run:

@@ -50,10 +50,11 @@ def search_divided(
     refuse_object(engine.chosen.spec)
     indexes = list({(index.name, index.folder): index for _, index in parts}.values())
     number = {(index.name, index.folder): place for place, index in enumerate(indexes)}
-    by_part = [
-        [Search(number[index.name, index.folder], folder, own) for own, folder in _folders(topics, index)]
-        for topics, index in parts
-    ]
+    by_part = []
+    for topics, index in parts:
+        # documents that are searched without an index have no folder
+        folders = searches_of(topics, index.folder) if index.folder.parts else [(topics, index.folder)]
+        by_part.append([Search(number[index.name, index.folder], folder, own) for own, folder in folders])
     searches = [search for part in by_part for search in part]
     known, done = None, {}
     if engine.chosen.spec.kind in NEURAL:
@@ -86,11 +87,6 @@ def _search_blocks(work: SearchBlocks, done: Container[int], executor: Executor)
     return {number: _joined(runs, left[number]) for number, runs in found.items()}
 
 
-def _folders(topics: Sequence[Topic], index: Index) -> list[tuple[Sequence[Topic], Path]]:
-    """What is searched where; documents that are searched without an index have no folder."""
-    return searches_of(topics, index.folder) if index.folder.parts else [(topics, index.folder)]
-
-
 def _units(searches: Mapping[int, Search], spec: SystemSpec, size: int) -> Iterator[list[Block]]:
     """Blocks of `size` different queries of a search; those of equal text are in one, and small ones are a unit together.
 
@@ -113,8 +109,7 @@ def _joined(runs: Sequence[Run], search: Search) -> Run:
     wanted = [place[topic.query_id] for topic in search.topics if topic.query_id in place]
     codes = np.empty(len(wanted), np.int32)
     codes[wanted] = np.arange(len(wanted), dtype=np.int32)
-    order = np.argsort(codes[run.queries], kind="stable")
-    run = run.take(order)
+    run = run.take(np.argsort(codes[run.queries], kind="stable"))
     return replace(run, query_ids=tuple(run.query_ids[number] for number in wanted), queries=codes[run.queries])
 
 

@@ -274,7 +274,11 @@ def open_fields_index(docs: Callable[[], Iterable[Doc]], folder: Path, *, langua
     """Build the index at `folder` unless it is there and holds these documents."""
     from toolkit.models.lucene.anserini_index import index_fields
 
-    digest = _documents_digest(docs(), language)
+    hashed = hashlib.sha256(language.encode())
+    for doc in docs():
+        for text in doc:
+            hashed.update(f"{len(text)} {text}".encode())
+    digest = hashed.hexdigest()
     with lock(f"fields {folder}"):
         built_from = folder / DIGEST
         if built_from.exists() and built_from.read_text(encoding="ascii") == digest:
@@ -285,11 +289,3 @@ def open_fields_index(docs: Callable[[], Iterable[Doc]], folder: Path, *, langua
                 raise ToolkitError("there are no documents to search", "name a corpus that has some")
             (part / DIGEST).write_text(digest, encoding="ascii")
             write_digests(part)
-
-
-def _documents_digest(docs: Iterable[Doc], language: str) -> str:
-    digest = hashlib.sha256(language.encode())
-    for doc in docs:
-        for part in doc:
-            digest.update(f"{len(part)} {part}".encode())
-    return digest.hexdigest()
