@@ -86,8 +86,7 @@ def remove(names: Sequence[str], *, dry_run: bool = False) -> list[Entry]:
     """Remove entries by name; what was, or would be, removed. ToolkitError, before anything goes, where a name is unknown."""
     known = {entry.name: entry for entry in entries()}
     names = list(dict.fromkeys(name.rstrip("/") for name in names))
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown := [name for name in names if name not in known]:
         raise ToolkitError(f"{home()} has no {unknown[0]!r}", f"{did_you_mean(unknown[0], known)}see `tandem cache list`")
     chosen = [known[name] for name in names]
     for entry in () if dry_run else chosen:

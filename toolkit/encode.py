@@ -24,12 +24,8 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 def parser() -> argparse.ArgumentParser:
     parser = command("encode", SUMMARY, EXAMPLES)
     what = parser.add_argument_group("what to encode")
-    what.add_argument(
-        "what",
-        nargs="*",
-        metavar="CORPUS",
-        help="a file or folder (JSONL, TSV, TREC text), a benchmark's corpus, an id of ir_datasets, -; or verify DIR",
-    )
+    text = "a file or folder (JSONL, TSV, TREC text), a benchmark's corpus, an id of ir_datasets, -; or verify DIR"
+    what.add_argument("what", nargs="*", metavar="CORPUS", help=text)
     topics_option(what)
     how = parser.add_argument_group("how")
     system_option(how)
@@ -56,8 +52,7 @@ def main(args: argparse.Namespace) -> int:
         raise ToolkitError("no folder for the vectors", "name one with --output")
     from toolkit.jobs.encode_jobs import EncodeJob, encode
 
-    job = EncodeJob(args.what[0] if args.what else None, **options_of(args, encode))
-    made = make(job, args)
+    made = make(EncodeJob(args.what[0] if args.what else None, **options_of(args, encode)), args)
     if made is None:
         return 0
     counts, dimension = made

@@ -51,26 +51,15 @@ def parser() -> argparse.ArgumentParser:
     ori_unit_option(made)
     by_query_option(made)
     made.add_argument("--by-type", action="store_true", help="also a row for each type of question")
-    made.add_argument(
-        "--references", action="store_true", help="also what blind, random, oracle and reversed rankings would score"
-    )
+    text = "also what blind, random, oracle and reversed rankings would score"
+    made.add_argument("--references", action="store_true", help=text)
     made.add_argument("--intervals", action="store_true", help="also where each value may lie: 95 %%, over core queries")
-    made.add_argument(
-        "--explain",
-        metavar="QUERY",
-        help="ranks of the documents of one query in each mode, and the values that follow from them",
-    )
-    made.add_argument(
-        "--published",
-        nargs="?",
-        const="",
-        metavar="SYSTEM",
-        help="compare with the paper's numbers for the run's system, or for this one (of the registry, or as the paper has it)",
-    )
-    standing = (
-        "where each number stands among the published ones of all systems (followir: 200 models), and who stands next to it"
-    )
-    made.add_argument("--standing", action="store_true", help=standing)
+    text = "ranks of the documents of one query in each mode, and the values that follow from them"
+    made.add_argument("--explain", metavar="QUERY", help=text)
+    text = "compare with the paper's numbers for the run's system, or for this one (of the registry, or as the paper has it)"
+    made.add_argument("--published", nargs="?", const="", metavar="SYSTEM", help=text)
+    text = "where each number stands among the published ones of all systems (followir: 200 models), and who stands next to it"
+    made.add_argument("--standing", action="store_true", help=text)
     against = made.add_argument_group("compared with one of the runs")
     baseline_option(against, action="append")
     significance_options(against)

@@ -59,25 +59,15 @@ def parser() -> argparse.ArgumentParser:
 def source_options(sub: argparse.ArgumentParser) -> None:
     what = sub.add_argument_group("questions and perspectives")
     topics_option(what, required=True)
-    what.add_argument(
-        "--from",
-        dest="source",
-        required=True,
-        metavar="SOURCE",
-        help="given (the benchmark's own), released (what its paper expanded queries with), a JSONL file with perspectives, "
-        "or a system that writes them (gpt-4-0613-expander)",
-    )
-    what.add_argument(
-        "--query",
-        choices=("perspective", "question+perspective"),
-        default="perspective",
-        help="what is searched for: the perspective alone (the paper) or behind the question (its released code)",
-    )
+    text = "given (the benchmark's own), released (what its paper expanded queries with), a JSONL file with perspectives, "
+    text += "or a system that writes them (gpt-4-0613-expander)"
+    what.add_argument("--from", dest="source", required=True, metavar="SOURCE", help=text)
+    text = "what is searched for: the perspective alone (the paper) or behind the question (its released code)"
+    what.add_argument("--query", choices=("perspective", "question+perspective"), default="perspective", help=text)
     model = sub.add_argument_group("a system that writes perspectives")
     prompt_options(model)
-    model.add_argument(
-        "--attempts", type=int, default=3, metavar="N", help="attempts at an answer that cannot be parsed (default: 3)"
-    )
+    text = "attempts at an answer that cannot be parsed (default: 3)"
+    model.add_argument("--attempts", type=int, default=3, metavar="N", help=text)
     endpoint_options(sub)
     engine_options(sub)
     model_options(sub.add_argument_group("models on this machine"))
@@ -102,14 +92,10 @@ def search_options(sub: argparse.ArgumentParser) -> None:
 def merge_options(sub: argparse.ArgumentParser) -> None:
     out = sub.add_argument_group("merge")
     depth_option(out, 100)
-    out.add_argument(
-        "--keep-duplicates", action="store_true", help="as the released code does: whole rounds, with duplicate documents"
-    )
-    out.add_argument(
-        "--format",
-        choices=("trec", "json"),
-        help="default: trec; json, {question: [document, ...]}, with --keep-duplicates: such a list is no valid TREC run",
-    )
+    text = "as the released code does: whole rounds, with duplicate documents"
+    out.add_argument("--keep-duplicates", action="store_true", help=text)
+    text = "default: trec; json, {question: [document, ...]}, with --keep-duplicates: such a list is no valid TREC run"
+    out.add_argument("--format", choices=("trec", "json"), help=text)
     run_output(sub, required=True)
 
 

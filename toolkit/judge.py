@@ -42,8 +42,9 @@ LOADING = ("prompt", "prompts", "seed", *ENDPOINT, *MODEL)
 
 def parser() -> argparse.ArgumentParser:
     made = command("judge", SUMMARY, EXAMPLES)
-    text = "runs, whose best documents are judged together; - is standard input"
-    made.add_argument("run", nargs="*", metavar="RUN", help=text)
+    made.add_argument(
+        "run", nargs="*", metavar="RUN", help="runs, whose best documents are judged together; - is standard input"
+    )
     what_options(made)
     asked_options(made)
     endpoint_options(made)

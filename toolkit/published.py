@@ -41,10 +41,7 @@ def run_prompts(args: argparse.Namespace) -> None:
 
     if bool(args.files) != bool(args.to):
         raise ToolkitError("--from and --to go together", "--from TEXT --to DIR; neither shows what is registered")
-    if args.files:
-        written = write_prompts(args.source, args.files, args.to)
-    else:
-        written = [(prompt, "") for prompt in prompts_of(args.source)]
+    written = write_prompts(args.source, args.files, args.to) if args.files else [(one, "") for one in prompts_of(args.source)]
     columns = (Column("prompt", label=True), *map(Column, ("kind", "place", "whose", "words", "sha256")), Column("file"))
     rows = [
         (prompt.name, prompt.kind, prompt.place, prompt.whose, prompt.words, prompt.sha256, str(path))

@@ -45,11 +45,8 @@ def parser() -> argparse.ArgumentParser:
     prompts_option(how)
     show_prompt_option(how)
     tail_option(how)
-    how.add_argument(
-        "--scores",
-        choices=("own", "rank", "candidates"),
-        help="scores of the new run: the model's, 1/rank, or those of the candidates at these ranks",
-    )
+    text = "scores of the new run: the model's, 1/rank, or those of the candidates at these ranks"
+    how.add_argument("--scores", choices=("own", "rank", "candidates"), help=text)
     model_options(parser.add_argument_group("the model"))
     lists = parser.add_argument_group("listwise rerankers")
     lists.add_argument("--window", type=int, metavar="N", help="passages shown at once (default: 20)")

@@ -43,13 +43,8 @@ def parser() -> argparse.ArgumentParser:
     what = parser.add_argument_group("what to search")
     topics_option(what, required=True)
     text_options(what)
-    what.add_argument(
-        "--candidates",
-        nargs="?",
-        const="candidates",
-        metavar="F",
-        help="search only the benchmark's candidates of each topic, or those of a run's file",
-    )
+    text = "search only the benchmark's candidates of each topic, or those of a run's file"
+    what.add_argument("--candidates", nargs="?", const="candidates", metavar="F", help=text)
     language_option(what)
     what.add_argument("--verify", action="store_true", help="compare the index's files with what was built or fetched, again")
     how = parser.add_argument_group("how")
@@ -65,9 +60,8 @@ def parser() -> argparse.ArgumentParser:
     second = parser.add_argument_group("reranking")
     second.add_argument("--rerank", metavar="S", help="a reranker for the best documents of each query")
     second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
-    second.add_argument(
-        "--rerank-kind", metavar="K", help="kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
-    )
+    text = "kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
+    second.add_argument("--rerank-kind", metavar="K", help=text)
     depth_option(second, None, 100)
     endpoint_options(parser, instructed=True)
     models = parser.add_argument_group("models")

@@ -96,8 +96,7 @@ def _known(modes: Modes | None) -> Modes:
 def load_runs(sources: Sequence[Source], rename: Rename | None = None, keep: Keep = lambda run: run) -> list[Run]:
     """The runs that these sources are, sorted by name; every query id carries its mode, every tag is unique.
 
-    Files of one tag with disjoint query ids are parts of one run, otherwise each is a run, and is then called by its
-    file.
+    Files of one tag with disjoint query ids are parts of one run, otherwise each is a run, and is then called by its file.
 
     rename  turns published query ids of a mode into ours
     keep    what is kept of each file once it is read, where runs are larger than what is asked of them

@@ -73,18 +73,13 @@ def _sorted(topics: Sequence[Topic], known: Mapping[str, Path]) -> tuple[dict[st
     by_corpus: dict[str, list[Topic]] = {}
     without = []
     for topic in topics:
-        name = _corpus(topic, known)
+        names = (topic.query_id, topic.group_id, _NUMBER.sub("", topic.query_id), topic.original_id)
+        name = next((name for name in names if name in known), None)
         if name is None:
             without.append(topic.query_id)
         else:
             by_corpus.setdefault(name, []).append(topic)
     return by_corpus, without
-
-
-def _corpus(topic: Topic, known: Mapping[str, Path]) -> str | None:
-    """The name of the topic's corpus, None where it has none."""
-    names = (topic.query_id, topic.group_id, _NUMBER.sub("", topic.query_id), topic.original_id)
-    return next((name for name in names if name in known), None)
 
 
 def _check_published(by_corpus: Mapping[str, Sequence[Topic]], index: Path) -> None:
