@@ -238,15 +238,9 @@ def Experiment(
     runs = [_run(name, system, frame) for name, system in retr_systems.items()]
     if isinstance(baseline, int):
         baseline = list(retr_systems)[baseline]
-    scores = evaluate(
-        runs,
-        benchmark=benchmark,
-        qrels=qrels,
-        measures=eval_metrics,
-        by_query=bool(perquery),
-        missing=missing,
-        baseline=None if baseline is None else Baseline(baseline, Testing(test)),
-    )
+    judging = {"benchmark": benchmark, "qrels": qrels, "measures": eval_metrics, "missing": missing}
+    first = None if baseline is None else Baseline(baseline, Testing(test))
+    scores = evaluate(runs, **judging, by_query=bool(perquery), baseline=first)
     rows = sorted(scores.rows, key=lambda row: list(retr_systems).index(row.run))  # stable: groups stay in their order
     scores = replace(scores, rows=tuple(rows))
     of_queries = [(row.run, row.query_id, row.mode, row.measure, row.value) for row in scores.rows if row.query_id]

@@ -42,9 +42,8 @@ LOADING = ("prompt", "prompts", "seed", *ENDPOINT, *MODEL)
 
 def parser() -> argparse.ArgumentParser:
     made = command("judge", SUMMARY, EXAMPLES)
-    made.add_argument(
-        "run", nargs="*", metavar="RUN", help="runs, whose best documents are judged together; - is standard input"
-    )
+    text = "runs, whose best documents are judged together; - is standard input"
+    made.add_argument("run", nargs="*", metavar="RUN", help=text)
     what_options(made)
     asked_options(made)
     endpoint_options(made)

@@ -116,10 +116,10 @@ def check(args: argparse.Namespace) -> int:
     how |= {name: getattr(args, name) for name in ("like", "loader", "instruction_as", "trust_remote_code")}
     checks = check_system(args.name, **how)
     columns = (Column("outcome", label=True), Column("method", label=True), Column("what", prose=True))
-    rows = [
-        ("FAIL" if one.problem else "ok", one.method, ": ".join(filter(None, (one.what, one.problem or one.seen))))
-        for one in checks
-    ]
+    rows = []
+    for one in checks:
+        what = ": ".join(filter(None, (one.what, one.problem or one.seen)))
+        rows.append(("FAIL" if one.problem else "ok", one.method, what))
     write_tables(Table(columns, rows), args, heads=False)
     return int(any(one.problem for one in checks))
 

@@ -166,15 +166,12 @@ class IndexJob(FolderJob):
         self.output = Output(Path(output))
         check_output(self.output.path)
         self.vectors = Path(corpus) if holds_vectors(Path(corpus)) else None
-        spec, loader = (
-            choose_system(system, files=systems, recipe=recipe, pooling=pooling) if system else None,
-            how.pop("loader", None),
-        )
+        loader = how.pop("loader", None)
+        spec = choose_system(system, files=systems, recipe=recipe, pooling=pooling) if system else None
         self.spec = loaded_by(spec, loader) if spec else None
         check_asked(self.spec, {**how, **({} if spec else {"loader": loader})})
-        self.kind = chosen_kind(
-            type, self.spec, of_lucene=bool(language or skip_invalid), vectors=corpus if self.vectors else None
-        )
+        vectors = corpus if self.vectors else None
+        self.kind = chosen_kind(type, self.spec, of_lucene=bool(language or skip_invalid), vectors=vectors)
         if shard_size is not None and self.kind not in (LUCENE, FAISS):
             raise ToolkitError(f"a shard size for an index of type {self.kind}", "indexes of Lucene and FAISS take one")
         self.threads, self.shard_size, self._given_threads = threads or os.cpu_count() or 1, shard_size, threads

@@ -72,9 +72,8 @@ class ExpandJob(Job[Expanded]):
             queries = sum(len(given.get(topic.query_id, ())) for topic in questions)
             return [f"{queries:,} queries ({self.query}) of {count:,} questions of {name}, perspectives: {self.source}"]
         cached = sum(self.expander.llm.peek(self.expander.request(topic)) is not None for topic in questions)
-        return [
-            f"ask {self.expander.llm.model} for the perspectives of {count:,} questions of {name}, {cached:,} of them cached"
-        ]
+        model = self.expander.llm.model
+        return [f"ask {model} for the perspectives of {count:,} questions of {name}, {cached:,} of them cached"]
 
     def work(self, tools: Tools) -> Expanded:
         """Read or ask for the perspectives."""
@@ -96,14 +95,10 @@ class ExpandJob(Job[Expanded]):
         """The topics with their record."""
         form = FORMATS.get(Path(self.output.path or "").suffix, "jsonl")
         provenance = Provenance().step("expansion", {**product.facts, "query": self.query, **product.size})
-        self.output.write(
-            lambda path: write_topics(product.topics, path, form),
-            provenance.having(topics=topics_facts(self.topics.name, self.topics.topics, self.topics.folder)),
-            tag=self.expander.spec.name if self.expander else self.source,
-            counts={"queries": len(product.topics), "topics": topics_digest(product.topics)},
-            started=started,
-            what="expanded",
-        )
+        made = provenance.having(topics=topics_facts(self.topics.name, self.topics.topics, self.topics.folder))
+        tag = self.expander.spec.name if self.expander else self.source
+        how = {"counts": {"queries": len(product.topics), "topics": topics_digest(product.topics)}, "what": "expanded"}
+        self.output.write(lambda path: write_topics(product.topics, path, form), made, tag=tag, started=started, **how)
 
 
 class MergeJob(RunJob):

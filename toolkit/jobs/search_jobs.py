@@ -293,9 +293,8 @@ def rerank_job(
         made = Made(own, source=CANDIDATES, facts=facts)
     else:
         made = made_of(read)
-    inputs = Results(
-        topic_set, topics_sent(topic_set, instruction), instruction, texts_from(topic_set, index=index, docs=docs), (made,)
-    )
+    sent, texts = topics_sent(topic_set, instruction), texts_from(topic_set, index=index, docs=docs)
+    inputs = Results(topic_set, sent, instruction, texts, (made,))
     return RunJob(inputs, reranker, Output.at(output, metadata), tag or reranker.spec.name)
 
 
@@ -366,7 +365,6 @@ def reranking(*, system: Any, run: Any = None, trust_remote_code: bool = False, 
     """The job of `rerank`, whose options are `how`."""
     from toolkit.retrieval.rerank import Rerank
 
-    of_job = {
-        name: how.pop(name) for name in ("topics", "index", "docs", "instruction", "output", "tag", "metadata") if name in how
-    }
+    names = ("topics", "index", "docs", "instruction", "output", "tag", "metadata")
+    of_job = {name: how.pop(name) for name in names if name in how}
     return rerank_job(run, Rerank(system, trust_remote_code=trust_remote_code or None, **how), **of_job)

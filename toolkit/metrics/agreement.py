@@ -149,10 +149,10 @@ def between(values: Grouped) -> tuple[list[Between], list[str]]:
 
 def lay_out_between(rows: Sequence[Between], notes: Sequence[str]) -> Table:
     """A row a pair of groups."""
-    lines = [
-        (row.kind or "all", *row[1:5], Number(row.tau, decimals=2), row.same_sign and Number(row.same_sign, decimals=2), row[7])
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        same_sign = row.same_sign and Number(row.same_sign, decimals=2)
+        lines.append((row.kind or "all", *row[1:5], Number(row.tau, decimals=2), same_sign, row.systems))
     labels = [Column(name, label=True) for name in ("systems of", "measure", "mode", "group", "other")]
     text = "tau: Kendall's tau-b between the orders of the systems; same sign: share of systems with one sign in both groups"
     return Table((*labels, *map(Column, ("tau", "same sign", "systems"))), lines, [text, *notes])

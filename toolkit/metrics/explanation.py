@@ -69,13 +69,10 @@ def explain(run: Run, qrels: Qrels, query_id: str, *, k: int = 20, ties: str = "
     known = [role for role in roles if role != BASE] if followed.documents() else []
     added = {followed.modes[query][role]: irs_of_documents(followed, role) for role in known}
     documents = [_document(followed, row, roles, k, added) for row in np.flatnonzero(followed.queries == query)]
-    return Explanation(
-        base,
-        int(followed.relevant[query]),
-        {followed.modes[query][role]: int(followed.lengths[query, role]) for role in roles},
-        tuple(document for document in documents if document.pmrr is None),
-        tuple(document for document in documents if document.pmrr is not None),
-    )
+    lengths = {followed.modes[query][role]: int(followed.lengths[query, role]) for role in roles}
+    gold = tuple(document for document in documents if document.pmrr is None)
+    negatives = tuple(document for document in documents if document.pmrr is not None)
+    return Explanation(base, int(followed.relevant[query]), lengths, gold, negatives)
 
 
 def _document(followed: Pairs, row: int, roles: list[int], k: int, added: dict[str, np.ndarray]) -> Followed:
@@ -115,10 +112,9 @@ def lay_out(name: str, explained: Explanation) -> Table:
     cells = [_cells(document) for document in documents]
     shown = [place for place in range(len(heads)) if any(row[place] not in (None, "") for row in cells)]
     columns = (Column("document", label=True), Column("is", label=True), *(heads[place] for place in shown))
-    rows = [
-        (document.doc_id, "gold" if document.pmrr is None else "negative", *(row[place] for place in shown))
-        for document, row in zip(documents, cells, strict=True)
-    ]
+    rows = []
+    for document, row in zip(documents, cells, strict=True):
+        rows.append((document.doc_id, "gold" if document.pmrr is None else "negative", *(row[place] for place in shown)))
     missing = any(place.missing for document in documents for place in document.places)
     notes = ["* not in the run: ranked below its last document"] if missing else []
     totals = [(mode, sum(document.irs.get(mode, 0) for document in documents)) for mode in modes[1:]]

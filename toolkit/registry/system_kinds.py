@@ -158,9 +158,8 @@ def _recipes(spec: SystemSpec) -> Iterator[str]:
         if not NAME.fullmatch(name):
             yield f"recipe {name!r} is no name {SIGNS}"
         problems = [f"unknown key {key!r}" for key in recipe if key not in RECIPE]
-        problems += [
-            f"{key} is {shown(value)}" for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))
-        ]
+        wrong = [key for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))]
+        problems += [f"{key} is {shown(recipe[key])}" for key in wrong]
         if not problems:
             kind, loader = recipe.get("kind", spec.kind), recipe.get("loader", LOADERS[0])
             problems += [] if loader in LOADERS else [f"loader is {shown(loader)}, not {values(LOADERS)}"]
@@ -197,9 +196,8 @@ def _server(spec: SystemSpec) -> Iterator[str]:
         yield f"no server computes what is of kind {spec.kind}: those of {', '.join((*SERVED, *ANSWERING))} can be on one"
     elif spec.kind in SERVED and not (spec.parameters.get("model") or spec.checkpoint):
         yield "`model` of its parameters does not say what the server calls it"
-    yield from (
-        f"server has no key {shown(name)} {did_you_mean(str(name), known)}".rstrip() for name in server if name not in known
-    )
+    for name in [name for name in server if name not in known]:
+        yield f"server has no key {shown(name)} {did_you_mean(str(name), known)}".rstrip()
     if (name := server.get("api", DEFAULT)) not in apis():
         yield f"server: api is {shown(name)}, not {values(list(apis()))}"
     elif spec.kind in SERVED and getattr(apis()[name], SERVED[spec.kind]) is None:

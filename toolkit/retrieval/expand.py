@@ -51,9 +51,8 @@ def _released(topics: TopicSet) -> dict[str, tuple[str, ...]]:
     parts = [topics.benchmark.part(part.group) for part in topics.parts] if isinstance(topics.benchmark, Benchmark) else []
     written = {query_id: pairs for part in parts for query_id, pairs in part.published.get("expansions", {}).items()}
     if not written:
-        hint = (
-            "BERDS' release has them for its development questions: `tandem benchmarks fetch berds --from DIR` takes its files"
-        )
+        where = "BERDS' release has them for its development questions"
+        hint = f"{where}: `tandem benchmarks fetch berds --from DIR` takes its files"
         raise ToolkitError(f"{topics.name} comes without perspectives for query expansion", hint)
     return {query_id: tuple(" ".join(text.split()) for _, text in pairs) for query_id, pairs in written.items()}
 

@@ -92,10 +92,8 @@ def around(topic: Topic) -> tuple[str, str]:
             return text[: len(text) - len(instruction)], ""
         if text.startswith(instruction) and text.endswith(query):
             return "", text[len(instruction) :]
-    raise ToolkitError(
-        f"query {topic.query_id}: its text is not its query and its instruction, one after the other",
-        "another instruction needs topics with fields for both (`tandem benchmarks export` writes them)",
-    )
+    hint = "another instruction needs topics with fields for both (`tandem benchmarks export` writes them)"
+    raise ToolkitError(f"query {topic.query_id}: its text is not its query and its instruction, one after the other", hint)
 
 
 def placebo(topics: Iterable[Topic]) -> list[Topic]:
@@ -196,10 +194,8 @@ def neutral_text(instruction: str) -> str:
     pools = _pools()
     written_in = script(instruction)
     if written_in not in pools:
-        known = ", ".join(pools)
-        raise ToolkitError(
-            f"there is no placebo for an instruction in {written_in or 'no'} script", f"there are sentences in: {known}"
-        )
+        message = f"there is no placebo for an instruction in {written_in or 'no'} script"
+        raise ToolkitError(message, f"there are sentences in: {', '.join(pools)}")
     pool = pools[written_in]
     units, size = pool.units(instruction), len(instruction) + len(pool.joined_by)
     sentences = [sentence for sentence in pool.sentences if sentence.units >= min(units, pool.least)]

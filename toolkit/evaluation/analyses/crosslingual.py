@@ -36,9 +36,8 @@ def both_settings(benchmark: str) -> tuple[Judgments, Judgments]:
         settings.append(replace(judged, parts=parts))
     shared = {part.group for part in settings[0].parts} & {part.group for part in settings[1].parts}
     if not shared:
-        raise ToolkitError(
-            f"no language of {benchmark} is on this machine in both settings", f"`tandem benchmarks fetch {benchmark}`"
-        )
+        message = f"no language of {benchmark} is on this machine in both settings"
+        raise ToolkitError(message, f"`tandem benchmarks fetch {benchmark}`")
     return _of_groups(settings[0], shared), _of_groups(settings[1], shared)
 
 

@@ -45,17 +45,13 @@ def diversity(name: str, groups: Mapping[str, Sequence[str]], *, by_query: bool 
     values = [value for own in pairs.values() for value in own]
     if not values:
         raise ToolkitError(f"{name} has no core query with two instructions", "diversity is between instructions of one query")
-    rows = [
-        Score(name, "all", "mean", MEASURE, fmean(values), len(values)),
-        Score(name, "all", "mean over groups", MEASURE, fmean([fmean(own) for own in pairs.values()]), len(pairs)),
-    ]
+    rows = [Score(name, "all", "mean", MEASURE, fmean(values), len(values))]
+    rows += [Score(name, "all", "mean over groups", MEASURE, fmean(map(fmean, pairs.values())), len(pairs))]
     numbers = {"pairs": len(values), "groups": len(pairs), "instructions": sum(len(groups[core]) for core in pairs)}
     rows += [Score(name, "all", "count", what, number, number) for what, number in numbers.items()]
     counts, _ = np.histogram(values, bins=BINS, range=(0, 1))
-    rows += [
-        Score(name, "all", f"from {number / BINS:.2f}", COUNTED, count, len(values))
-        for number, count in enumerate(counts.tolist())
-    ]
+    for number, count in enumerate(counts.tolist()):
+        rows.append(Score(name, "all", f"from {number / BINS:.2f}", COUNTED, count, len(values)))
     if by_query:
         rows += [Score(name, "all", "mean", MEASURE, fmean(own), len(own), core) for core, own in pairs.items()]
     alone = len(groups) - len(pairs)
@@ -81,9 +77,6 @@ def histogram(scores: Scores) -> Table:
     """The distribution, a row for each twentieth that lies between the smallest and the largest value."""
     rows = [row for row in scores.rows if row.measure == COUNTED]
     filled = [place for place, row in enumerate(rows) if row.value]
-    most = max(row.value for row in rows)
-    cells = [
-        (row.mode.removeprefix("from "), int(row.value), "#" * round(WIDEST * row.value / most))
-        for row in rows[filled[0] : filled[-1] + 1]
-    ]
+    most, shown = max(row.value for row in rows), rows[filled[0] : filled[-1] + 1]
+    cells = [(row.mode.removeprefix("from "), int(row.value), "#" * round(WIDEST * row.value / most)) for row in shown]
     return Table((Column("from", label=True), Column("pairs"), Column("histogram")), cells)

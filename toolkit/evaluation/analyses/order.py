@@ -36,10 +36,8 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by
         sizes = np.bincount(instances.groups)
         per_group = (np.bincount(instances.groups, gap) / sizes, worst[1] - worst[0])
         for code, group in enumerate(instances.names):
-            rows += [
-                Score(name, "all", "gap", measure, float(values[code]), int(sizes[code]), group)
-                for measure, values in zip(measures, per_group, strict=True)
-            ]
+            for measure, values in zip(measures, per_group, strict=True):
+                rows.append(Score(name, "all", "gap", measure, float(values[code]), int(sizes[code]), group))
     unknown = [line for measure, each in zip(measures, gaps, strict=True) for line in untested_note(measure, each)]
     higher, lower = int((gap > 0).sum()), int((gap < 0).sum())
     equal = len(gap) - higher - lower

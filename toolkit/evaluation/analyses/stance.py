@@ -61,9 +61,8 @@ def stance(
         for form, measured in _with_differences(numbers).items():
             rows += [Score(name, part.group, form, f"{what}@{cutoff}", *value) for what, value in measured.items()]
         for form, counts in tallies.items() if by_query else ():
-            rows += _rows_by_query(
-                name, part.group, form, counts, [part.qrels.query_ids[code] for code in stance.queries], cutoff
-            )
+            query_ids = [part.qrels.query_ids[code] for code in stance.queries]
+            rows += _rows_by_query(name, part.group, form, counts, query_ids, cutoff)
         prefix = f"{part.group}: " if len(judgments.parts) > 1 else ""
         notes += [f"{prefix}{line}" for line in _notes(runs, part.qrels, stance, tallies, cutoff)]
     return Scores(tuple(rows), tuple(notes))
@@ -111,10 +110,8 @@ def _with_differences(numbers: Mapping[str, dict[str, tuple[float, int]]]) -> di
     """The forms as they are, then the others minus the question."""
     found = dict(numbers)
     for form in [form for form in numbers if form != FORMS[0]]:
-        found[f"{form} - {FORMS[0]}"] = {
-            what: (value - numbers[FORMS[0]][what][0], min(count, numbers[FORMS[0]][what][1]))
-            for what, (value, count) in numbers[form].items()
-        }
+        values = [(what, *value, *numbers[FORMS[0]][what]) for what, value in numbers[form].items()]
+        found[f"{form} - {FORMS[0]}"] = {what: (a - b, min(of_a, of_b)) for what, a, of_a, b, of_b in values}
     return found
 
 

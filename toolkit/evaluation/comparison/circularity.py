@@ -83,10 +83,9 @@ def shares(items: Items, provenances: Provenances, judgments: Judgments) -> list
                     counts.setdefault((made.by, made.role, made.family, kind), set()).add(item)
     for by in judgments.judges:
         counts |= {(by, "judged", "", kind): set(ids) for kind, ids in items.items() if kind != QUERY}
-    found = [
-        Share(role, by, family or lineage(by).family, kind, len(ids), len(items[kind]))
-        for (by, role, family, kind), ids in counts.items()
-    ]
+    found = []
+    for (by, role, family, kind), ids in counts.items():
+        found.append(Share(role, by, family or lineage(by).family, kind, len(ids), len(items[kind])))
     kinds = list(items)
     return sorted(found, key=lambda share: (share.by, ROLES.index(share.role), kinds.index(share.items)))
 

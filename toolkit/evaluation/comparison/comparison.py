@@ -159,10 +159,9 @@ def corrected(
     places = [(run, change) for run, changes in enumerate(overall) for change in changes if change.number in chosen]
     adjusted = holm([change.p for _, change in places])
     holms = {(run, change.group, *change.number): p for (run, change), p in zip(places, adjusted, strict=True)}
-    made = [
-        [replace(each, holm=holms.get((run, each.group, *each.number), math.nan)) for each in changes]
-        for run, changes in enumerate(of_runs)
-    ]
+    made = []
+    for run, changes in enumerate(of_runs):
+        made.append([replace(each, holm=holms.get((run, each.group, *each.number), math.nan)) for each in changes])
     return made, Family(tuple(chosen), len(of_runs), group)
 
 
@@ -174,10 +173,8 @@ def overall_group(changes: Sequence[Change]) -> str:
 def testing_notes(changes: Iterable[Change], family: Family, testing: Testing, name: str) -> Iterator[str]:
     """How the columns of a comparison are to be read. name  of the run that others are compared with."""
     yield Note(family.note, MISLEADS)  # what a mark says depends on it
-    yield (
-        f"difference: from {name}; p and {100 * LEVEL:g} % from, to: of each number by itself, uncorrected: "
-        f"{TESTS[testing.test]}"
-    )
+    found = TESTS[testing.test]
+    yield f"difference: from {name}; p and {100 * LEVEL:g} % from, to: of each number by itself, uncorrected: {found}"
     few = [change for change in changes if change.state == FEW]
     if few:
         named = (f"{change.group} {in_mode(*change.number)} ({change.untested})" for change in reversed(few))

@@ -145,11 +145,8 @@ def lay_out(rows: Sequence[Beside], notes: Sequence[str]) -> Table:
     for row in rows:
         share = row.cell.scale != "number"
         marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in row.cell.inconsistent)
-        figures = {
-            "value": Number(row.value, share),
-            "published": Number(row.cell.value, share, mark=marks),
-            "difference": Number(row.difference, share, signed=True),
-        }
+        figures = {"value": Number(row.value, share), "published": Number(row.cell.value, share, mark=marks)}
+        figures["difference"] = Number(row.difference, share, signed=True)
         lines.append([{**_record(row), **figures}[name] for name in HEADS])
     shown = [place for place, name in enumerate(HEADS) if name in HEADS[1:8] or _tells(lines, place)]
     labels = HEADS.index("value")

@@ -72,10 +72,10 @@ def gate(
     shares = check_turnover(a, b, judgments)
     effects = smallest_effects(min_effect, prepared.benchmark)
     kept, notes = _gated(chosen.every(judgments), effects, judgments)
-    pairs = [
-        (part, {key: values for key, values in columns.items() if key[0] in kept and is_ranked(*key, judgments.modes)})
-        for part, columns in ((part, paired_values(a, b, part, chosen)) for part in judgments.parts)
-    ]
+    pairs = []
+    for group in judgments.parts:
+        columns = paired_values(a, b, group, chosen).items()
+        pairs.append((group, {key: own for key, own in columns if key[0] in kept and is_ranked(*key, judgments.modes)}))
     numbers = numbers_of(pairs, per_group=chosen.per_group)
     checks = decide(numbers, effects, judgments, primary or measures or (), groups=groups)
     if a.tag == b.tag:
@@ -98,9 +98,8 @@ def smallest_effects(given: float | Mapping[str, float] | None, benchmark: str |
 def _gated(measures: Sequence[str], effects: Mapping[str, float], judgments: Judgments) -> tuple[set[str], list[str]]:
     """The measures that can be better or worse and have a smallest effect, and notes of the others."""
     if strange := effects.keys() - {"", *measures, *judgments.measures}:
-        raise ToolkitError(
-            f"{', '.join(sorted(strange))} is not compared", f"compared are {', '.join(measures)}: name more with -m"
-        )
+        hint = f"compared are {', '.join(measures)}: name more with -m"
+        raise ToolkitError(f"{', '.join(sorted(strange))} is not compared", hint)
     ranks = [each for each in measures if registry.measure(each).unit == "rank" and each not in effects]
     neither = [each for each in measures if registry.measure(each).direction == "none"]
     notes = [f"left out, as nobody said how many ranks matter (--min-effect {ranks[0]}=1): {', '.join(ranks)}"] if ranks else []
@@ -123,11 +122,11 @@ def decide(
     chosen = primary_numbers([key for group, key in numbers if group == overall], judgments.modes, primary)
     deciding = {place for place in numbers if place[1] in chosen and (groups or place[0] == overall)}
     level = 1 - (1 - LEVEL) / max(len(deciding), 1)
-    ordered = sorted(numbers, key=lambda place: (place not in deciding, place[0] != overall))
-    return [
-        _check(*place, numbers[place], effects, level if place in deciding else LEVEL, decides=place in deciding)
-        for place in ordered
-    ]
+    checks = []
+    for place in sorted(numbers, key=lambda place: (place not in deciding, place[0] != overall)):
+        decides = place in deciding
+        checks.append(_check(*place, numbers[place], effects, level if decides else LEVEL, decides=decides))
+    return checks
 
 
 def _check(

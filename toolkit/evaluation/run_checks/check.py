@@ -55,17 +55,12 @@ def against_record(path: str | Path, data: bytes, run: Run | None) -> list[Probl
     recorded, beside = part(record, "data", "run"), record_path(path).name
     compared = [("M002", "SHA-256", hashlib.sha256(data).hexdigest(), recorded.get("sha256"))]
     if run is not None:
-        compared += [
-            ("M003", "number of lines", len(run), recorded.get("lines")),
-            ("M004", "number of queries", len(run.query_ids), recorded.get("queries")),
-        ]
+        compared.append(("M003", "number of lines", len(run), recorded.get("lines")))
+        compared.append(("M004", "number of queries", len(run.query_ids), recorded.get("queries")))
     if run is not None and run.tag:  # some forms have no place for it
         compared.append(("M005", "tag", run.tag, record.get("tag")))
-    problems = [
-        Problem(code, None, f"{what} is {actual}, {beside} says {value}")
-        for code, what, actual, value in compared
-        if value is not None and value != actual
-    ]
+    wrong = [each for each in compared if each[3] is not None and each[3] != each[2]]
+    problems = [Problem(code, None, f"{what} is {actual}, {beside} says {value}") for code, what, actual, value in wrong]
     return problems if "sha256" in recorded else [Problem("M101", None, f"{beside} says no SHA-256 of the run"), *problems]
 
 

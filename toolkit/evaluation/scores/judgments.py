@@ -195,13 +195,10 @@ def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequen
         named = {"modes": benchmark.spec.modes, "weights": weights, "documents": lambda: benchmark.documents(group)}
         qrels = replace(subtopics.with_all_perspectives(own, topics), **named)
     row = next(row for row in benchmark.spec.groups if row["name"] == group)
-    return Part(
-        group if len(selection.groups) > 1 else "all",
-        sorted_by_query(qrels),
-        {topic.base_id: topic.group_id for topic in topics},
-        tuple(row.get("measures", ())),
-        {topic.query_id: topic.condition for topic in topics if topic.condition},
-    )
+    cores = {topic.base_id: topic.group_id for topic in topics}
+    types = {topic.query_id: topic.condition for topic in topics if topic.condition}
+    name = group if len(selection.groups) > 1 else "all"
+    return Part(name, sorted_by_query(qrels), cores, tuple(row.get("measures", ())), types)
 
 
 def _given_notes(name: str, given: Qrels, topics: Mapping[str, Sequence[Topic]]) -> Iterator[str]:
@@ -334,18 +331,15 @@ def _check(run_ids: Set[str], name: str, judgments: Judgments, modes: Sequence[s
         bases = {judgments.modes.split(query_id)[0] for query_id in judged}
         hint = "is it the run of another benchmark?"
         if judgments.modes and bases & run_ids:
-            hint = "its ids carry no mode: name the mode of each file, as in --run " + " ".join(
-                f"{mode}=F" for mode in judgments.modes
-            )
-        raise ToolkitError(
-            f"{name} has no query of {judgments.name}: it has {three(run_ids) or 'none'}; judged are {three(judged)}", hint
-        )
+            files = " ".join(f"{mode}=F" for mode in judgments.modes)
+            hint = f"its ids carry no mode: name the mode of each file, as in --run {files}"
+        message = f"{name} has no query of {judgments.name}: it has {three(run_ids) or 'none'}; judged are {three(judged)}"
+        raise ToolkitError(message, hint)
     for mode in modes:
         wanted = [query_id for query_id in judged if judgments.modes.split(query_id)[1] == mode]
         if not wanted:
-            raise ToolkitError(
-                f"{judgments.name}: no judgments in mode {mode}", f"give qrels of every mode, or {_one_mode(judgments, shared)}"
-            )
+            hint = f"give qrels of every mode, or {_one_mode(judgments, shared)}"
+            raise ToolkitError(f"{judgments.name}: no judgments in mode {mode}", hint)
         if run_ids.isdisjoint(wanted):
             message = f"{name} has no query in mode {mode}: it lacks {three(wanted)}"
             raise ToolkitError(message, f"give the run of every mode, {_less(judgments, shared)}")
@@ -356,9 +350,8 @@ def _less(judgments: Judgments, query_ids: Set[str]) -> str:
     found = {judgments.modes.split(query_id)[1] for query_id in query_ids}
     read = {measure: _modes_read(judgments, measure) for measure in judgments.measures}
     enough = [measure for measure, modes in read.items() if modes and found.issuperset(modes)]
-    named = (
-        f"name measures that read only {' and '.join(judgments.modes.only(found))} (-m {' '.join(enough)}), " if enough else ""
-    )
+    modes = " and ".join(judgments.modes.only(found))
+    named = f"name measures that read only {modes} (-m {' '.join(enough)}), " if enough else ""
     return f"{named}or {_one_mode(judgments, query_ids)}"
 
 

@@ -29,10 +29,9 @@ def to_mteb(scores: Scores, benchmark: str | None) -> str:
     for row in scores.rows:
         if not row.query_id and row.group != AVERAGE and row.value == row.value:  # JSON has no NaN
             groups.setdefault(row.group, []).append(row)
+    revisions = [each["revision"] for each in spec.groups if each.get("revision")] if spec else []
     result = {
-        "dataset_revision": " ".join(dict.fromkeys(each["revision"] for each in spec.groups if each.get("revision")))
-        if spec
-        else "",
+        "dataset_revision": " ".join(dict.fromkeys(revisions)),
         "task_name": selection.name if selection else benchmark or "qrels",
         "mteb_version": versions(["mteb"]).get("mteb"),
         "scores": {SPLIT: [_subset(group, rows, spec) for group, rows in groups.items()]},

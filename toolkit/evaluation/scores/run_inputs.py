@@ -83,9 +83,8 @@ def _named(given: Mapping[str, Any], modes: Modes | None) -> list[Source]:
         hint = f"the modes are {', '.join(_known(modes))}; names of runs do not stand beside them"
         raise ToolkitError(f"no mode {names[0]!r}", hint)
     if wrong := [name for name in names if not isinstance(name, str) or not name or is_reference(name)]:
-        raise ToolkitError(
-            f"{wrong[0]!r} is no name for a run", "a name is text, and not that of a reference ranking (random, blind)"
-        )
+        hint = "a name is text, and not that of a reference ranking (random, blind)"
+        raise ToolkitError(f"{wrong[0]!r} is no name for a run", hint)
     return [source._replace(tag=name) for name, thing in given.items() for source in as_sources(thing, modes)]
 
 
@@ -161,17 +160,13 @@ def _with_mode(part: Run | Qrels, mode: str, modes: Modes) -> Run | Qrels:
     split = [modes.split(query_id) for query_id in part.query_ids]
     others = [join_mode(base, other) for base, other in split if other not in ("", mode)]
     if others:
-        raise ToolkitError(
-            f"{part.source or 'what'} is given as mode {mode} and holds queries of another: {three(others)}",
-            "a file of all modes is given without a mode",
-        )
+        message = f"{part.source or 'what'} is given as mode {mode} and holds queries of another: {three(others)}"
+        raise ToolkitError(message, "a file of all modes is given without a mode")
     renamed = [join_mode(base, mode) for base, _ in split]
     if len(set(renamed)) < len(renamed):
         twice = sorted({query_id for query_id in renamed if renamed.count(query_id) > 1})
-        raise ToolkitError(
-            f"{part.source or f'what is given as mode {mode}'} has queries both with and without their mode: {three(twice)}",
-            "use one form",
-        )
+        source = part.source or f"what is given as mode {mode}"
+        raise ToolkitError(f"{source} has queries both with and without their mode: {three(twice)}", "use one form")
     return part.with_query_ids(renamed)
 
 

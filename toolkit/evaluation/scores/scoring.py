@@ -112,11 +112,10 @@ def score(
         values_of_measures = chosen.values(run, part)
         aggregates += chosen.rows(run.tag, part, values_of_measures)
         if by_query:
-            rows = (
-                Score(run.tag, part.group, values.mode, values.measure, value, 1, query_id)
-                for values in values_of_measures
-                for query_id, value in zip(values.query_ids, values.values.tolist(), strict=True)
-            )
+            rows = []
+            for values in values_of_measures:
+                of_queries = zip(values.query_ids, values.values.tolist(), strict=True)
+                rows += [Score(run.tag, part.group, values.mode, values.measure, value, 1, name) for name, value in of_queries]
             queries += sorted(rows, key=lambda row: row.query_id)  # stable: measures and modes keep their order
     of_types = [row for part in types for row in chosen.rows(run.tag, part, chosen.values(run, part))]
     return _complete(aggregates) + list(_with_aggregates(of_types)) + queries
@@ -199,8 +198,7 @@ def _spread(rows: Sequence[Score], suffix: str) -> list[Score]:
     values = np.array([row.value for row in rows])
     low, high = np.percentile(values, INTERVAL, axis=1)
     lines = {RANDOM: values.mean(axis=1), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
-    return [
-        row._replace(run=f"{line}{suffix}", value=float(value))
-        for line, column in lines.items()
-        for row, value in zip(rows, column, strict=True)
-    ]
+    spread = []
+    for line, column in lines.items():
+        spread += [row._replace(run=f"{line}{suffix}", value=float(one)) for row, one in zip(rows, column, strict=True)]
+    return spread

@@ -149,10 +149,9 @@ def _rank_only(run: Run) -> bool:
     starts = np.cumsum(run.lengths) - run.lengths
     rankings = [scores[start : start + length] for start, length in zip(starts, run.lengths, strict=True)]
     pattern = max(rankings, key=len)
-    # lazily: of most runs the first query tells
-    return all(np.array_equal(ranking, pattern[: len(ranking)]) for ranking in rankings) or all(
-        np.array_equal(ranking, pattern[len(pattern) - len(ranking) :]) for ranking in rankings
-    )
+    from_top = (np.array_equal(ranking, pattern[: len(ranking)]) for ranking in rankings)
+    from_bottom = (np.array_equal(ranking, pattern[len(pattern) - len(ranking) :]) for ranking in rankings)
+    return all(from_top) or all(from_bottom)  # lazily: of most runs the first query tells
 
 
 def notes(

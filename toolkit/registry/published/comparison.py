@@ -116,11 +116,8 @@ def standings(scores: Iterable[Score], groups: Sequence[str], paper: str, *, nea
 
 def aggregates(scores: Iterable[Score]) -> dict[tuple[str, str, str, str], float]:
     """Run, group, mode (empty where it is paired) and measure -> value."""
-    return {
-        (row.run, row.group, "" if row.mode == PAIRED else row.mode, row.measure): row.value
-        for row in scores
-        if not row.query_id
-    }
+    whole = [row for row in scores if not row.query_id]
+    return {(row.run, row.group, "" if row.mode == PAIRED else row.mode, row.measure): row.value for row in whole}
 
 
 def scored_group(place: Place, groups: Sequence[str]) -> str:

@@ -44,10 +44,9 @@ def kind_means(paper: str, cells: Iterable[Cell]) -> list[KindMean]:
             kinds.setdefault(cell.kind, {})[part] = None
             columns.setdefault((cell.kind, part, cell.group, cell.mode, cell.measure), []).append(cell)
     ordered = [(kind, part) for kind, parts in kinds.items() for part in parts]
-    means = [
-        KindMean(*place, math.fsum(cell.value for cell in found) / len(found), found[0].scale, len(found))
-        for place, found in columns.items()
-    ]
+    means = []
+    for place, found in columns.items():
+        means.append(KindMean(*place, math.fsum(cell.value for cell in found) / len(found), found[0].scale, len(found)))
     return sorted(means, key=lambda each: ordered.index((each.kind, each.part)))
 
 

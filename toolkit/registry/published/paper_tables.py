@@ -222,10 +222,8 @@ def printed_row(paper: str, system: str) -> Mapping[str, Any]:
         raise ToolkitError(f"the {paper} paper does not report {system}", f"it reports {', '.join(entries)}")
     names = rows_named(paper)
     if system not in names:
-        raise ToolkitError(
-            f"the {paper} paper prints no system {system!r}",
-            f"{did_you_mean(system, [*entries, *names])}known: {', '.join(names)}",
-        )
+        hint = f"{did_you_mean(system, [*entries, *names])}known: {', '.join(names)}"
+        raise ToolkitError(f"the {paper} paper prints no system {system!r}", hint)
     if names[system] is None:
         ways = [name for name in names if name.startswith(f"{system} (")]
         raise ToolkitError(f"the {paper} paper prints {system!r} {len(ways)} times", f"one of {', '.join(ways)}")
@@ -298,12 +296,9 @@ def statistics(paper: str) -> list[Printed]:
     known = read_yaml(PUBLISHED / "statistics.yaml").get(paper)
     if known is None:
         return []
-    text = known.get("text", ())
-    return [
-        _printed(cell, known)
-        for cell in cells(paper)
-        if cell.table == str(known["table"]) or (cell.table == "text" and f"{cell.group} {cell.measure}" in text)
-    ]
+    in_table = [cell for cell in cells(paper) if cell.table in (str(known["table"]), "text")]
+    wanted = [cell for cell in in_table if cell.table != "text" or f"{cell.group} {cell.measure}" in known.get("text", ())]
+    return [_printed(cell, known) for cell in wanted]
 
 
 def _printed(cell: Cell, known: dict) -> Printed:

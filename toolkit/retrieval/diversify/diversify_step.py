@@ -260,9 +260,8 @@ def _groups(
         raise ToolkitError("vectors of a folder need no texts", "leave --index and --docs out")
     if not topics:
         if needs_texts and not (index or docs):
-            raise ToolkitError(
-                "no source for the texts of the documents is given", "name --index, --docs, --topics, or --vectors"
-            )
+            hint = "name --index, --docs, --topics, or --vectors"
+            raise ToolkitError("no source for the texts of the documents is given", hint)
         texts = texts_from(TopicSet("all", [], None), index=index, docs=docs)("all") if needs_texts else None
         return [Group("all", list(searched), texts)]
     check_among(searched, {topic.query_id for topic_set in topics for topic in topic_set.topics}, "the runs")
@@ -311,9 +310,8 @@ def check_judged(query_ids: Collection[str], sets: Sequence[Qrels]) -> None:
     seen: set[str] = set()
     for qrels in sets:
         if twice := seen.intersection(qrels.query_ids):
-            raise ToolkitError(
-                f"{qrels.source}: {len(twice)} questions are judged twice ({three(twice)})", "a file is a data set"
-            )
+            message = f"{qrels.source}: {len(twice)} questions are judged twice ({three(twice)})"
+            raise ToolkitError(message, "a file is a data set")
         if not set(query_ids).intersection(qrels.query_ids):
             raise ToolkitError(f"{qrels.source} judges no question of the runs to tune on", "name their qrels")
         seen.update(qrels.query_ids)

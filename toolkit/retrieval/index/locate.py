@@ -49,11 +49,8 @@ class Index:
     def facts(self) -> dict[str, Any]:
         """What a run's record says of it."""
         known = self.record or {}
-        return (
-            {"name": self.name}
-            | ({"folder": self.place} if self.place else {})
-            | {name: known[name] for name in FACTS if name in known}
-        )
+        folder = {"folder": self.place} if self.place else {}
+        return {"name": self.name, **folder, **{name: known[name] for name in FACTS if name in known}}
 
 
 @dataclass(frozen=True)
@@ -91,11 +88,10 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
         collection = open_collection(name)
     except ToolkitError as error:
         known = [*registry.indexes(), *registry.index_aliases(), *registry.benchmarks()]
-        raise ToolkitError(
-            f"no index {name!r}: neither a folder, nor a prebuilt index, nor a benchmark",
-            f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones",
-            problems=[*map(str, registry.unread("indexes")), *error.problems],
-        ) from error
+        message = f"no index {name!r}: neither a folder, nor a prebuilt index, nor a benchmark"
+        hint = f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones"
+        problems = [*map(str, registry.unread("indexes")), *error.problems]
+        raise ToolkitError(message, hint, problems=problems) from error
     return lambda group: benchmark_index(collection, collection.groups[0], system, build)
 
 

@@ -122,24 +122,13 @@ def agreement(
     hits, same = int((ours & theirs).sum()), int((ours == theirs).sum())
     expected = (positive * truly + (count - positive) * (count - truly)) / count**2 if count else 1.0
     of_accuracy = _interval(ours == theirs, codes)
-    of_kappa = [
-        max(-1.0, (bound - expected) / (1 - expected)) if expected < 1 and bound is not None else None for bound in of_accuracy
-    ]
-    return Agreement(
-        len(reference),
-        len(reference) - count,
-        _share(positive, count),
-        _share(truly, count),
-        _share(same, count),
-        _share(hits, positive),
-        _share(hits, truly),
-        _share(2 * hits, positive + truly),
-        _share(same / count - expected, 1 - expected) if count else None,
-        *of_accuracy,
-        *_interval(theirs[ours], codes[ours]),
-        *_interval(ours[theirs], codes[theirs]),
-        *(of_kappa or (None, None)),
-    )
+    bounded = expected < 1 and None not in of_accuracy
+    of_kappa = [max(-1.0, (bound - expected) / (1 - expected)) for bound in of_accuracy] if bounded else (None, None)
+    found = (_share(same, count), _share(hits, positive), _share(hits, truly), _share(2 * hits, positive + truly))
+    kappa = _share(same / count - expected, 1 - expected) if count else None
+    bounds = (*of_accuracy, *_interval(theirs[ours], codes[ours]), *_interval(ours[theirs], codes[theirs]), *of_kappa)
+    shares = (_share(positive, count), _share(truly, count))
+    return Agreement(len(reference), len(reference) - count, *shares, *found, kappa, *bounds)
 
 
 def _interval(right: np.ndarray, codes: np.ndarray) -> tuple[float | None, float | None]:

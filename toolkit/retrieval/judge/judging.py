@@ -49,10 +49,8 @@ def judge_run(
     rows = rows_of(pool([runs] if isinstance(runs, Run) else runs, depth), topics, texts, judge.spec)
     verdicts = iter(ask(judge, [row.pair for row in rows if row.pair], executor))
     held = [next(verdicts).holds if row.pair else False for row in rows]  # a row without a pair is not asked
-    qrels = Qrels.from_rows(
-        Qrel(row.query_id, row.doc_id, UNJUDGED if holds is None else int(holds), row.subtopic)
-        for row, holds in zip(rows, held, strict=True)
-    )
+    labels = zip(rows, (UNJUDGED if holds is None else int(holds) for holds in held), strict=True)
+    qrels = Qrels.from_rows(Qrel(row.query_id, row.doc_id, label, row.subtopic) for row, label in labels)
     questions = len({row.query_id for row in rows})
     without = len({row.query_id for row in rows if row.pair is None})
     counts = {"depth": depth, "questions": questions, "questions without documents": without}

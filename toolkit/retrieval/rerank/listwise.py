@@ -137,10 +137,9 @@ def _check_answers(system: str, windows: Mapping[str, Any]) -> None:
     """Warn of answers without a single id, which leave the candidates' order. Raise ToolkitError where all are such."""
     count, unreadable = windows.get("windows", 0), windows.get("repairs", {}).get("unreadable", 0)
     if unreadable and unreadable == count:
-        raise ToolkitError(
-            f"{system}: no id could be read in any of {count:,} answers, so the run would have the candidates' order",
-            "look at an answer (`tandem cache`), and give a prompt that the model answers with ids (--prompt)",
-        )
+        message = f"{system}: no id could be read in any of {count:,} answers, so the run would have the candidates' order"
+        hint = "look at an answer (`tandem cache`), and give a prompt that the model answers with ids (--prompt)"
+        raise ToolkitError(message, hint)
     if unreadable:
         say(f"warning: {system}: no id could be read in {unreadable:,} of {count:,} answers: the old order stands there")
 

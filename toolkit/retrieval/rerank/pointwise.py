@@ -62,11 +62,11 @@ def rerank_parts(
     places: dict[Pair, int] = {}
     positions = [_positions(heads, part.texts, reranker, places) for heads, part in zip(lists, parts, strict=True)]
     found = score_pairs(list(places), reranker, cache, executor)
-    name = reranker.spec.name
-    return [
-        Run.from_rows(_all_rows(heads, found[where], scores, tail), tag=name, source=part.run.source)
-        for heads, where, part in zip(lists, positions, parts, strict=True)
-    ]
+    runs = []
+    for heads, where, part in zip(lists, positions, parts, strict=True):
+        rows = _all_rows(heads, found[where], scores, tail)
+        runs.append(Run.from_rows(rows, tag=reranker.spec.name, source=part.run.source))
+    return runs
 
 
 def plan_pairs(parts: Sequence[Part], reranker: Reranker, depth: int) -> dict[str, int]:

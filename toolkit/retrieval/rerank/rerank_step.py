@@ -99,9 +99,8 @@ class Rerank(Step):
     def name(self) -> str:
         """`rerank-NAME`, then recipe and what is not its default."""
         usual = Rerank(self.spec)
-        changed = [
-            f"{key}-{getattr(self, key)}" for key in ("depth", "tail", "scores") if getattr(self, key) != getattr(usual, key)
-        ]
+        named = [key for key in ("depth", "tail", "scores") if getattr(self, key) != getattr(usual, key)]
+        changed = [f"{key}-{getattr(self, key)}" for key in named]
         changed += [f"{key}-{value}" for key, value in self.sliding.items() if value != usual.sliding.get(key)]
         changed += ["instruction-as-text"] if "instruction" in usual.spec.templates.keys() - self.spec.templates.keys() else []
         if prompt := self.loading.get("prompt"):
@@ -163,10 +162,8 @@ class Rerank(Step):
         """Whose texts are read and how much is asked of the model; without the texts, where they would be downloaded."""
         run = results.one.run
         if fetched := downloads(results.texts(part.group) for part in results.topics.parts):
-            return (
-                f"{len(wanted_ids(run, self.depth)):,} documents from {fetched}",
-                "the number of requests depends on the texts",
-            )
+            documents = f"{len(wanted_ids(run, self.depth)):,} documents from {fetched}"
+            return documents, "the number of requests depends on the texts"
         parts = self._parts(run, results.sent, results.texts)
         documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
         asked = ", ".join(f"{count:,} {what}" for what, count in self._requests(parts).items())
@@ -239,25 +236,20 @@ class Rerank(Step):
             pairs = {"pairs": sum(int(run.lengths.clip(max=self.depth).sum()) for run, *_ in parts)}
             return pairs | (plan_pairs(parts, load_reranker(self.spec, **self.loading), self.depth) if self.is_asked else {})
         ranker = load_ranker(self.spec, **self.loading)
-        plans = [
-            plan_listwise(part.run, part.topics, part.texts, self.spec, ranker, depth=self.depth, **self._windows)
-            for part in parts
-        ]
+        how = {"depth": self.depth, **self._windows}
+        plans = [plan_listwise(part.run, part.topics, part.texts, self.spec, ranker, **how) for part in parts]
         return {name: sum(plan[name] for plan in plans) for name in plans[0]}
 
     def identity(self) -> dict[str, Any]:
         """What a score depends on beside the pair, before the model is loaded."""
         return {"kind": self.spec.kind, **model_identity(self.spec)}
 
-    def _given_prompt(self) -> dict[str, str]:
-        if not (named := self.loading.get("prompt")):
-            return {}
-        prompt = load_prompt(named, LISTWISE if self.spec.kind == LISTWISE else "pointwise")
-        return {"prompt": prompt.name, "prompt_sha256": prompt.sha256}
-
     def facts(self) -> dict[str, Any]:
         """What the record says of it, under `reranking`; how exactly it was computed once it has run."""
-        spec = self.spec
+        spec, given_prompt = self.spec, {}
+        if named := self.loading.get("prompt"):
+            prompt = load_prompt(named, LISTWISE if spec.kind == LISTWISE else "pointwise")
+            given_prompt = {"prompt": prompt.name, "prompt_sha256": prompt.sha256}
         return {
             "name": spec.name,
             **spec.entry_facts,
@@ -268,11 +260,8 @@ class Rerank(Step):
             **instruction_facts(spec),
             # what the recipe would have reranked is known from the candidates, which may be others
             **{name: value for name, value in spec.parameters.items() if name != "run"},
-            **self._given_prompt(),
-            "depth": self.depth,
-            "tail": self.tail,
-            "scores": self.scores,
-            "rank_only": self.scores == "rank",
+            **given_prompt,
+            **{"depth": self.depth, "tail": self.tail, "scores": self.scores, "rank_only": self.scores == "rank"},
             **self._report,
         }
 

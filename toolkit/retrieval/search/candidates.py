@@ -104,8 +104,7 @@ def benchmark_candidates(topics: TopicSet) -> Run:
             runs += [run.select(wanted)] if run is not None else []
             without += [f"{part.group} {mode}".strip()] if run is None else []
     if without:
-        message = f"{benchmark.spec.name} has no candidates on this machine for {three(without)}"
-        raise ToolkitError(
-            message, f"`tandem benchmarks show {benchmark.spec.name}` says what it has; or name a run with --run"
-        )
+        name = benchmark.spec.name
+        hint = f"`tandem benchmarks show {name}` says what it has; or name a run with --run"
+        raise ToolkitError(f"{name} has no candidates on this machine for {three(without)}", hint)
     return join_runs(runs, source=f"the candidates of {benchmark.spec.name}")

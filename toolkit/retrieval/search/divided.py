@@ -142,11 +142,8 @@ class SearchBlocks(Work[list[Block], list[Run]]):
     def identity(self) -> dict[str, Any]:
         """The system with its parameters, what is searched, and when its files were written."""
         chosen, options = self.engine.chosen, self.engine.options
-        written = [
-            [path.stat().st_mtime_ns for path in sorted(index.folder.iterdir())]
-            for index in self.indexes
-            if index.folder.parts and index.folder.is_dir()
-        ]
+        folders = [index.folder for index in self.indexes if index.folder.parts and index.folder.is_dir()]
+        written = [[path.stat().st_mtime_ns for path in sorted(folder.iterdir())] for folder in folders]
         return {**chosen.facts(), "hits": options.hits, "language": options.language, "written": written}
 
     def facts(self) -> dict[str, Any]:
@@ -165,11 +162,8 @@ class SearchBlocks(Work[list[Block], list[Run]]):
 
     def _packed(self, block: Block) -> dict[str, Any]:
         index, folder, _ = self.searches[block.number]
-        packed: dict[str, Any] = {
-            "index": index,
-            "folder": str(folder.absolute()) if folder.parts else "",
-            "topics": [_plain(topic) for topic in block.topics],
-        }
+        packed: dict[str, Any] = {"index": index, "folder": str(folder.absolute()) if folder.parts else ""}
+        packed["topics"] = [_plain(topic) for topic in block.topics]
         if self.candidates is not None:
             packed["candidates"] = {topic.query_id: list(self.candidates[topic.query_id]) for topic in block.topics}
         if self.known is not None:
@@ -208,13 +202,9 @@ def _plain(topic: Topic) -> dict[str, str]:
 
 
 def _packed_run(run: Run) -> dict[str, Any]:
-    return {
-        "query_ids": list(run.query_ids),
-        "queries": packed_value(run.queries.astype("<i4")),
-        "doc_ids": run.doc_ids.to_pylist(),
-        "docs": packed_value(run.docs.astype("<i4")),
-        "scores": packed_value(run.scores.astype("<f8")),
-    }
+    numbers = {"queries": run.queries.astype("<i4"), "docs": run.docs.astype("<i4"), "scores": run.scores.astype("<f8")}
+    columns = {name: packed_value(values) for name, values in numbers.items()}
+    return {"query_ids": list(run.query_ids), "doc_ids": run.doc_ids.to_pylist(), **columns}
 
 
 def _unpacked_run(packed: Mapping[str, Any], tag: str) -> Run:

@@ -136,22 +136,16 @@ class _Rules:
 def _rules() -> _Rules:
     raw = read_yaml(FOLDER / "rules.yaml")
     keyword = raw["keyword"]
-    named = {
-        "language": {value: row["words"] for value, row in raw["language"].items()},
-        "length": raw["length"],
-        "code": {"code": raw["code"]["words"]},
-    }
-    filled = [
-        pattern.replace("DETWORD", keyword["determiner"] + "WORD").replace("WORD", keyword["word"])
-        for pattern in keyword["patterns"]
-    ]
+    languages = {value: row["words"] for value, row in raw["language"].items()}
+    named = {"language": languages, "length": raw["length"], "code": {"code": raw["code"]["words"]}}
+    filled = [pattern.replace("DETWORD", keyword["determiner"] + "WORD") for pattern in keyword["patterns"]]
     return _Rules(
         clauses=_compiled("|".join(raw["clauses"])),
         neutral=_compiled("|".join(raw["neutral"])),
         negated=[_compiled(pattern) for pattern in raw["negated"]],
         taken_back=[_compiled(pattern) for pattern in raw["taken_back"]],
         named={kind: {v: [_compiled(p) for p in some] for v, some in values.items()} for kind, values in named.items()},
-        keyword=[_compiled(pattern) for pattern in filled],
+        keyword=[_compiled(pattern.replace("WORD", keyword["word"])) for pattern in filled],
         ignored=frozenset(keyword["ignored"].split()) | stop_words(),
         scripts={value: row["script"] for value, row in raw["language"].items()},
         sizes=raw["sizes"],
