@@ -121,8 +121,7 @@ def write_tables(
     chosen = args.format or ("table" if terminal else args.format_piped)
     tables = prepared(tables, style._replace(percent=style.percent and chosen not in ("json", "csv")))
     if chosen == "table":
-        shown = [replace(table, notes=()) for table in tables] if is_quiet() else tables
-        text = to_text(shown, style, terse=is_quiet())
+        text = to_text([replace(table, notes=()) for table in tables] if is_quiet() else tables, style, terse=is_quiet())
         if terminal:  # what stands in cells is visible there by now, and colours are to get through
             raw(terminal).write(text)
             return

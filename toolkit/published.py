@@ -45,8 +45,7 @@ def run_prompts(args: argparse.Namespace) -> None:
     written = write_prompts(args.source, args.files, args.to) if args.files else [(one, "") for one in prompts_of(args.source)]
     columns = (Column("prompt", label=True), *map(Column, ("kind", "place", "whose", "words", "sha256")), Column("file"))
     columns_of = attrgetter("name", "kind", "place", "whose", "words", "sha256")
-    rows = [(*columns_of(prompt), str(path)) for prompt, path in written]
-    write_tables([Table(columns, rows)], args, output="-")
+    write_tables([Table(columns, [(*columns_of(prompt), str(path)) for prompt, path in written])], args, output="-")
     if args.files:
         note(f"{args.to}: {len(written)} prompts; --prompts {args.to} sends them")
 

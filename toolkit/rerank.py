@@ -68,8 +68,7 @@ def main(args: argparse.Namespace) -> None:
 
     jvm.set_debug(args.debug)
     if args.show_prompt:
-        spec = choose_reranker(args.system, args.systems, args.recipe, args.kind)
-        print(shown_prompt(spec, args.prompt, args.prompts))
+        print(shown_prompt(choose_reranker(args.system, args.systems, args.recipe, args.kind), args.prompt, args.prompts))
         return
     make_runs(reranking(**options_of(args, rerank)), args, rerank_name)
 

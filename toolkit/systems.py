@@ -118,8 +118,7 @@ def check(args: argparse.Namespace) -> int:
     columns = (Column("outcome", label=True), Column("method", label=True), Column("what", prose=True))
     rows = []
     for one in checks:
-        what = ": ".join(filter(None, (one.what, one.problem or one.seen)))
-        rows.append(("FAIL" if one.problem else "ok", one.method, what))
+        rows.append(("FAIL" if one.problem else "ok", one.method, ": ".join(filter(None, (one.what, one.problem or one.seen)))))
     write_tables(Table(columns, rows), args, heads=False)
     return int(any(one.problem for one in checks))
 
@@ -178,8 +177,7 @@ def _doc(topic_set: TopicSet, part: TopicPart, doc_id: str, files: str | None) -
 
     if files is None and topic_set.benchmark is None:
         raise ToolkitError(f"{topic_set.name} has no documents", "name some with --docs, or take the topics of a benchmark")
-    docs = corpus_from_files(files).documents() if files else topic_set.benchmark.docs(part.group)
-    for doc in docs:
+    for doc in corpus_from_files(files).documents() if files else topic_set.benchmark.docs(part.group):
         if doc.doc_id == doc_id:
             return doc
     raise ToolkitError(f"no document {doc_id!r} in {files or f'{topic_set.name}, {part.group}'}", "see the corpus, or a run")

@@ -136,8 +136,7 @@ def between(values: Grouped) -> tuple[list[Between], list[str]]:
         for (first, column), (second, other) in combinations(by_group.items(), 2):
             tau, count = tau_b(column, other)
             alike = sum((column[each] > 0) == (other[each] > 0) for each in column.keys() & other.keys())
-            same = alike / count if signed and count else None
-            rows.append(Between(*place, first, second, tau, same, count))
+            rows.append(Between(*place, first, second, tau, alike / count if signed and count else None, count))
         if signed and not place[0]:
             columns = list(by_group.values())
             systems = [system for system in columns[0] if all(system in column for column in columns)]

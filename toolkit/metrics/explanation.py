@@ -85,8 +85,7 @@ def _document(followed: Pairs, row: int, roles: list[int], k: int, added: dict[s
     if REVERSED in roles:
         n = followed.relevant[followed.queries[row]]
         for variant in VARIANTS:
-            branches = wise_branches(*followed.ranks[row], n, k, variant)
-            first = next(branch for branch in branches if branch.holds)
+            first = next(branch for branch in wise_branches(*followed.ranks[row], n, k, variant) if branch.holds)
             document.wise[variant] = first.name, float(first.value)
         for variant in VARIANTS[:2]:
             counts = sicr_of_documents(followed.ranks[one], followed.scores[one], followed.missing[one], variant)

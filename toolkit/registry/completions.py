@@ -61,8 +61,7 @@ def _with_cutoff(name: str, row: dict[str, Any]) -> str:
 
 def runs(prefix: str) -> list[str]:
     """Files that are no records; where nothing is written yet, those in `runs/` too."""
-    mine = [] if prefix else files("runs/")
-    return [path for path in chain(files(prefix), mine) if not path.endswith(RECORD)]
+    return [path for path in chain(files(prefix), [] if prefix else files("runs/")) if not path.endswith(RECORD)]
 
 
 def files(prefix: str) -> list[str]:

@@ -133,8 +133,10 @@ def _problems(kind: str, parameters: Mapping[str, Any], templates: Mapping[str, 
     for name, value in parameters.items():
         if name not in known:
             yield f"kind {kind} has no parameter {shown(name)} {did_you_mean(str(name), known)}".rstrip()
-        elif not _fits(value, known[name]["of"]):
-            yield f"{name} is {shown(value)}, not {values(known[name]['of'])}"
+            continue
+        of = known[name]["of"]
+        if not (TYPES[of][0](value) if isinstance(of, str) else value in of):
+            yield f"{name} is {shown(value)}, not {values(of)}"
     yield from filter(None, (_template_problem(kind, name, template) for name, template in templates.items()))
 
 
@@ -209,10 +211,6 @@ def _server(spec: SystemSpec) -> Iterator[str]:
     for name in ("texts", "tokens"):
         if server.get(name, 1) < 1:
             yield f"server: {name} is {server[name]}, not a whole number from 1 on"
-
-
-def _fits(value: Any, of: str | Sequence[str]) -> bool:
-    return TYPES[of][0](value) if isinstance(of, str) else value in of
 
 
 def values(of: str | Sequence[str]) -> str:

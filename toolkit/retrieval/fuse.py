@@ -115,7 +115,12 @@ def fuse(
         lines = positions[start : start + len(run)]
         start += len(run)
         _refuse_repeats(run, lines, len(pairs))
-        row[lines] = _reciprocal_ranks(run, k) if method == "rrf" else weight * _scaled(run)
+        if method == "rrf":
+            ranks = np.empty(len(run), np.int64)
+            ranks[run.order()] = _ranks(run.lengths)
+            row[lines] = 1 / (k + ranks)
+        else:
+            row[lines] = weight * _scaled(run)
     given.sort(axis=0)  # sums of floating-point numbers depend on their order: smallest first, whoever they come from
     queries, docs = (codes.astype(np.int32) for codes in np.divmod(pairs, len(doc_ids)))
     ordered = tuple(query_ids.take(np.argsort(places)).to_pylist())
@@ -167,13 +172,6 @@ def check_method(
         if not 0 < weight < math.inf:
             raise ToolkitError(f"a weight is {weight}", "weights are above 0; leave a run out that is to count nothing")
     return weights
-
-
-def _reciprocal_ranks(run: Run, k: float) -> np.ndarray:
-    """1 / (k + rank) of each line."""
-    ranks = np.empty(len(run), np.int64)
-    ranks[run.order()] = _ranks(run.lengths)
-    return 1 / (k + ranks)
 
 
 def _scaled(run: Run) -> np.ndarray:

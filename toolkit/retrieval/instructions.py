@@ -104,7 +104,13 @@ def placebo(topics: Iterable[Topic]) -> list[Topic]:
     Raises ToolkitError for an instruction in a script that there are no sentences for, and for a topic whose text is not
     made of its query and instruction.
     """
-    return [_treated(topic) if topic.instruction else topic for topic in topics]
+    sent = []
+    for topic in topics:
+        try:
+            sent.append(reworded(topic, neutral_text(topic.instruction)) if topic.instruction else topic)
+        except ToolkitError as error:
+            raise ToolkitError(f"query {topic.query_id}: {error.message}", error.hint) from error
+    return sent
 
 
 def shuffled(topics: Sequence[Topic]) -> list[Topic]:
@@ -148,13 +154,6 @@ def swapped(topics: Sequence[Topic], modes: Modes) -> list[Topic]:
         return reworded(topic, known[topic.base_id, role])
 
     return [turned(topic) if topic.instruction else topic for topic in topics]
-
-
-def _treated(topic: Topic) -> Topic:
-    try:
-        return reworded(topic, neutral_text(topic.instruction))
-    except ToolkitError as error:
-        raise ToolkitError(f"query {topic.query_id}: {error.message}", error.hint) from error
 
 
 class _Sentence(NamedTuple):

@@ -38,8 +38,7 @@ def coverage(runs: Sequence[Run], judgments: Judgments, *, depth: int = DEPTH, b
         for name, first in zip(names, firsts, strict=True):
             rows += _rows(name, part.group, part.qrels, prefixes(first, part.qrels), depth, by_query)
         if len(runs) > 1:
-            union = prefixes(np.minimum.reduce(firsts), part.qrels)
-            rows += _covered(UNION, part.group, part.qrels, union, depth, by_query)
+            rows += _covered(UNION, part.group, part.qrels, prefixes(np.minimum.reduce(firsts), part.qrels), depth, by_query)
     means = [row for row in rows if row.measure.startswith("CoveringPrefix") and not row.query_id]
     covered = {name: sum(row.queries for row in means if row.run == name) for name in names}
     if len(judgments.parts) > 1:
@@ -119,10 +118,11 @@ def _averages(rows: Sequence[Score]) -> list[Score]:
     for row in rows:
         if not row.query_id:
             by_measure.setdefault((row.run, row.measure), []).append(row)
-    return [
-        Score(name, "average", "", measure, math.fsum(row.value for row in rows) / len(rows), sum(row.queries for row in rows))
-        for (name, measure), rows in by_measure.items()
-    ]
+    averages = []
+    for (name, measure), own in by_measure.items():
+        value = math.fsum(row.value for row in own) / len(own)
+        averages.append(Score(name, "average", "", measure, value, sum(row.queries for row in own)))
+    return averages
 
 
 def _notes(runs: Sequence[Run], covered: Mapping[str, int], judgments: Judgments, depth: int) -> Iterator[str]:

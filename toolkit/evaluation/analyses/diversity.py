@@ -41,7 +41,8 @@ def diversity(name: str, groups: Mapping[str, Sequence[str]], *, by_query: bool 
     The long table has the histogram, too: the number of pairs from each twentieth on. Raises ToolkitError where there is
     no pair at all.
     """
-    pairs = {core: _pairs(instructions) for core, instructions in groups.items() if len(instructions) > 1}
+    words = {core: [tokens(text) for text in texts] for core, texts in groups.items() if len(texts) > 1}
+    pairs = {core: [rouge_l(*pair) for pair in itertools.combinations(texts, 2)] for core, texts in words.items()}
     values = [value for own in pairs.values() for value in own]
     if not values:
         raise ToolkitError(f"{name} has no core query with two instructions", "diversity is between instructions of one query")
@@ -59,10 +60,6 @@ def diversity(name: str, groups: Mapping[str, Sequence[str]], *, by_query: bool 
     if foreign := sum(unread(groups[core]) for core in pairs):
         notes.append(f"{foreign:,} instructions have no Latin letter: {MEASURE} of their pairs is 0, however alike they are")
     return Scores(tuple(rows), tuple(notes))
-
-
-def _pairs(instructions: Sequence[str]) -> list[float]:
-    return [rouge_l(*pair) for pair in itertools.combinations([tokens(text) for text in instructions], 2)]
 
 
 def tables(benchmark: str | None = None, topics: Sequence[str] | None = None, *, by_query: bool = False) -> Shown:

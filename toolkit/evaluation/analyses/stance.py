@@ -57,8 +57,7 @@ def stance(
         if not len(stance.queries):
             raise ToolkitError(f"{part.qrels.source or part.group}: no question has two sides", "stance is of such questions")
         tallies = {form: tally(run, part.qrels, stance, cutoff) for form, run in runs.items()}
-        numbers = {form: _numbers(counts) for form, counts in tallies.items()}
-        for form, measured in _with_differences(numbers).items():
+        for form, measured in _with_differences({form: _numbers(counts) for form, counts in tallies.items()}).items():
             rows += [Score(name, part.group, form, f"{what}@{cutoff}", *value) for what, value in measured.items()]
         for form, counts in tallies.items() if by_query else ():
             query_ids = [part.qrels.query_ids[code] for code in stance.queries]

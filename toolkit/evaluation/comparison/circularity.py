@@ -131,8 +131,7 @@ def _of_step(step: Mapping[str, Any]) -> Lineage:
         return known
     found = lineage(str(model))
     bases = (str(step["base"]), *lineage(str(step["base"])).bases) if step.get("base") else found.bases
-    family = found.family or (lineage(bases[0]).family if bases else "")
-    return Lineage((*known.names, *found.names), bases, family)
+    return Lineage((*known.names, *found.names), bases, found.family or (lineage(bases[0]).family if bases else ""))
 
 
 def circular(runs: Sequence[Run], found: Sequence[Share]) -> list[Circular]:

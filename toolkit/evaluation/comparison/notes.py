@@ -58,7 +58,11 @@ def run_notes(
             lines.append(Note(unjudged, MISLEADS))
         lines += weighed(near_ids(run, qrels), MISLEADS)
         notes += [Note(f"{run.tag}: {line}", weight_of(line)) for line in lines]
-    notes += weighed(_depths(runs), MISLEADS)
+    depths = {run.tag: int(run.lengths.max(initial=0)) for run in runs}
+    if len(set(depths.values())) > 1:
+        shown = ", ".join(f"{tag} {depth}" for tag, depth in depths.items())
+        said = f"the runs differ in depth ({shown}), on which the rank of a missing document depends"
+        notes.append(Note(f"{said}: --depth {min(depths.values())} truncates all", MISLEADS))
     if names := dict.fromkeys(spec.name for spec in map(registry.measure, measures) if spec.experimental):
         notes.append(f"experimental, of this project, and not shown to be better than WISE and p-MRR: {', '.join(names)}")
     return notes
@@ -135,13 +139,3 @@ def near_ids(run: Run, qrels: Qrels) -> list[str]:
 def _written_alike(ids: pyarrow.StringArray) -> pyarrow.StringArray:
     composed = compute.utf8_lower(compute.utf8_normalize(ids, "NFC"))
     return compute.replace_substring_regex(composed, "[\u00a0\u2007\u202f]", "")
-
-
-def _depths(runs: Sequence[Run]) -> list[str]:
-    """The rank of a missing document depends on the depth of the run."""
-    depths = {run.tag: int(run.lengths.max(initial=0)) for run in runs}
-    if len(set(depths.values())) == 1:
-        return []
-    shown = ", ".join(f"{tag} {depth}" for tag, depth in depths.items())
-    cure = f"--depth {min(depths.values())} truncates all"
-    return [f"the runs differ in depth ({shown}), on which the rank of a missing document depends: {cure}"]

@@ -151,8 +151,7 @@ def lay_out(rows: Sequence[Beside], notes: Sequence[str]) -> Table:
     shown = [place for place, name in enumerate(HEADS) if name in HEADS[1:8] or _tells(lines, place)]
     labels = HEADS.index("value")
     columns = [Column(HEADS[place], label=place < labels, priority=place) for place in shown]
-    cells = [[line[place] for place in shown] for line in lines]
-    return Table(columns, cells, [*_summary(rows), *notes, *numbered(flaws)])
+    return Table(columns, [[line[place] for place in shown] for line in lines], [*_summary(rows), *notes, *numbered(flaws)])
 
 
 def _tells(lines: Sequence[Sequence[Cell]], place: int) -> bool:

@@ -71,8 +71,7 @@ class Joined(compute.Joined):
         bases = np.array([known.get(query_id, (-1, ""))[0] for query_id in query_ids], np.int64)
         modes = np.array([known.get(query_id, (-1, ""))[1] for query_id in query_ids])
         docs = lookup(self.qrels.doc_ids, lists.doc_ids)[docs]
-        findable = (bases[queries] >= 0) & (docs >= 0)
-        keys = np.where(findable, bases[queries] * width + docs, -1)
+        keys = np.where((bases[queries] >= 0) & (docs >= 0), bases[queries] * width + docs, -1)
         lines = lookup(to_arrow(keys), to_arrow(lists.queries * width + lists.docs))
         missing = lines < 0
         lengths = np.append(lists.lengths, 0)[bases]

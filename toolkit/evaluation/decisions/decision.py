@@ -76,8 +76,7 @@ def gate(
     for group in judgments.parts:
         columns = paired_values(a, b, group, chosen).items()
         pairs.append((group, {key: own for key, own in columns if key[0] in kept and is_ranked(*key, judgments.modes)}))
-    numbers = numbers_of(pairs, per_group=chosen.per_group)
-    checks = decide(numbers, effects, judgments, primary or measures or (), groups=groups)
+    checks = decide(numbers_of(pairs, per_group=chosen.per_group), effects, judgments, primary or measures or (), groups=groups)
     if a.tag == b.tag:
         a, b = (replace(run, tag=name) for run, name in ((a, f"{a.tag} (baseline)"), (b, f"{b.tag} (run)")))
     warnings = run_notes([a, b], judgments, chosen.every(judgments), missing)

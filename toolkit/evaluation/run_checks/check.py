@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,11 @@ def against_benchmark(run: Run, name: str) -> list[Problem]:
         ("B101", {mode for mode in modes if mode} - present, f"of {len(modes)} modes of {name} are missing"),
         ("B102", set(expected).difference(run.query_ids), f"of {len(expected):,} queries of {name} are missing"),
     ]
-    problems = [Problem(code, None, f"{len(names):,} {what}: {_first(names)}") for code, names, what in findings if names]
+    problems = []
+    for code, names, what in findings:
+        if names:
+            first = ", ".join(sorted(names)[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")
+            problems.append(Problem(code, None, f"{len(names):,} {what}: {first}"))
     if strange and selection and all(map(load(selection.benchmark).has_qrels, selection.groups)):
         problems += [Problem("B103", None, line) for line in near_ids(run, from_benchmark(name).qrels)]
     return problems
@@ -105,11 +109,6 @@ def _strange_documents(run: Run, collection: Collection, groups: Mapping[str, li
             left.discard(doc.doc_id)
         strange += [f"{doc_id} ({group})" for doc_id in left]
     return strange, documents
-
-
-def _first(names: Iterable[str]) -> str:
-    names = sorted(names)
-    return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")
 
 
 def summarise(run: Run) -> dict[str, str]:

@@ -111,8 +111,7 @@ def from_files(sources: Sequence[Source], modes: Modes | None = None) -> Judgmen
     if not modes and (unnamed := registry.unnamed_modes(qrels.query_ids, qrels.modes)):
         # no measure would compare what belongs together
         endings, named = ", ".join(f"-{name}" for name in unnamed), " ".join(f"{name}=ROLE" for name in unnamed)
-        said = f"warning: query ids end in {endings} as if in modes, and are taken as queries without: say --modes {named}"
-        notes = (said,)
+        notes = (f"warning: query ids end in {endings} as if in modes, and are taken as queries without: say --modes {named}",)
     parts, measures = (Part("all", qrels),), _default_measures(judged, qrels)
     return Judgments(name, judged, parts, measures, notes=notes, judges=_judges(sources))
 

@@ -26,8 +26,7 @@ def lay_out(scores: Scores) -> Table:
     for row in scores.rows:
         key, place = (row.run, row.group, row.query_id), (row.measure, row.mode)
         change = scores.change(row)
-        mark = change.mark if change else ""
-        values.setdefault(key, {})[place] = Number(row.value, share=is_share(row.measure), mark=mark)
+        values.setdefault(key, {})[place] = Number(row.value, share=is_share(row.measure), mark=change.mark if change else "")
         if change:
             changes.setdefault(key, {})[place] = change
         if interval := scores.interval(row):
@@ -48,8 +47,7 @@ def lay_out(scores: Scores) -> Table:
         if reference_of(key[0]) or key[0] in scores.controls:
             below.add(len(rows))
         rows.append([*(label[part] for part in parts), *(values[key].get(place) for place in places)])
-        more = (*_intervals(bounds.get(key, {}), places), *_differences(changes.get(key, {}), places))
-        for name, cells in more:
+        for name, cells in (*_intervals(bounds.get(key, {}), places), *_differences(changes.get(key, {}), places)):
             below.add(len(rows))
             if key[1] != last[key[0]]:
                 details.add(len(rows))

@@ -174,8 +174,7 @@ def _complete(aggregates: Sequence[Score]) -> list[Score]:
         columns.setdefault((row.measure, row.mode), []).append(row)
     for (measure, mode), column in columns.items() if len({row.group for row in aggregates}) > 1 else ():
         values = [row.value for row in column if not np.isnan(row.value).any()] or [column[0].value]
-        queries = sum(row.queries for row in column)
-        rows.append(Score(column[0].run, AVERAGE, mode, measure, mean(np.array(values)), queries))
+        rows.append(Score(column[0].run, AVERAGE, mode, measure, mean(np.array(values)), sum(row.queries for row in column)))
     return list(_with_aggregates(rows))
 
 

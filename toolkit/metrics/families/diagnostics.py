@@ -77,8 +77,7 @@ def findings(run: Run, qrels: Qrels, groups: Mapping[str, str] | None = None) ->
     """Look a run and its judgments over; run and qrels in any form that ir_measures takes, groups as in `evaluate`."""
     joined = Joined(as_run(run), as_qrels(qrels), groups)
     pairs = joined.pairs("trec")
-    documents = joined.documents("trec")
-    judged = set(documents.query_ids)
+    judged = set(joined.documents("trec").query_ids)
     ids = np.array(pairs.query_ids, object)
     return Findings(
         _modes(joined),
@@ -130,8 +129,7 @@ def _ties(joined: Joined) -> tuple[int, int]:
 
 def _coarseness(pairs: Pairs) -> tuple[int | None, int, int]:
     """Digits of the gold documents' scores, and how many of SICR's comparisons are within one step of them."""
-    rows = pairs.gold & ~pairs.missing.any(axis=1)
-    scores = pairs.scores[rows]
+    scores = pairs.scores[pairs.gold & ~pairs.missing.any(axis=1)]
     decimals = next((d for d in range(FINE) if np.array_equal(np.round(scores, d), scores)), None)
     comparisons = 2 * len(scores)
     if decimals is None or not comparisons:

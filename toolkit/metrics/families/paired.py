@@ -96,8 +96,7 @@ def wise(pairs: Pairs, cutoff: int, variant: str) -> np.ndarray:
 
 def ideal_wise(pairs: Pairs, cutoff: int, variant: str) -> np.ndarray:
     """(queries,) mean ideal WISE of each query's gold documents; NaN where a query has none."""
-    of_documents = ideal_wise_of_ranks(pairs.ranks[:, BASE], pairs.relevant[pairs.queries], cutoff, variant)
-    return pairs.mean(of_documents, pairs.gold)
+    return pairs.mean(ideal_wise_of_ranks(pairs.ranks[:, BASE], pairs.relevant[pairs.queries], cutoff, variant), pairs.gold)
 
 
 def sicr(pairs: Pairs, variant: str) -> np.ndarray:

@@ -29,8 +29,7 @@ class KindMean(NamedTuple):
 
 def part_of(paper: str, kind: str, system: str) -> str:
     """`fine-tuned`, `zero-shot`: the part of its kind that a paper puts a system in, as it prints both; empty for no part."""
-    divided = reading(paper).get("divided", {}).get(kind, {})
-    return next((part for part, systems in divided.items() if system in systems), "")
+    return next((part for part, systems in reading(paper).get("divided", {}).get(kind, {}).items() if system in systems), "")
 
 
 def kind_means(paper: str, cells: Iterable[Cell]) -> list[KindMean]:

@@ -155,8 +155,7 @@ def row_of(paper: str, spec: SystemSpec | None) -> Mapping[str, Any]:
 
 def kind_of(paper: str, kind: str) -> str:
     """The heading under which a paper's tables would print a system of one of our kinds; empty where they have none for it."""
-    headings = _reading()[paper].get("kinds", {})
-    return next((heading for heading, kinds in headings.items() if kind in kinds), "")
+    return next((heading for heading, kinds in _reading()[paper].get("kinds", {}).items() if kind in kinds), "")
 
 
 def is_of(cell: Cell, printed: Mapping[str, Any]) -> bool:
@@ -298,13 +297,12 @@ def statistics(paper: str) -> list[Printed]:
         return []
     in_table = [cell for cell in cells(paper) if cell.table in (str(known["table"]), "text")]
     wanted = [cell for cell in in_table if cell.table != "text" or f"{cell.group} {cell.measure}" in known.get("text", ())]
-    return [_printed(cell, known) for cell in wanted]
-
-
-def _printed(cell: Cell, known: dict) -> Printed:
-    group, mode, measure = cell.group, cell.mode, cell.measure
-    ours, place = known["statistics"][measure], " ".join(filter(None, (group, mode, measure)))
-    named = (known.get("groups", {}).get(key) for key in (f"{group} {measure}", f"{group} {mode}", group))
-    about = (tuple(next(filter(None, named), [group])), ours.get("mode", mode), ours["statistic"])
-    approximate, inconsistent = ours.get("approximate", ""), " ".join(cell.inconsistent)
-    return Printed(cell.table, place, *about, cell.printed, approximate, inconsistent, ours.get("within", 0))
+    found = []
+    for cell in wanted:
+        group, mode, measure = cell.group, cell.mode, cell.measure
+        ours, place = known["statistics"][measure], " ".join(filter(None, (group, mode, measure)))
+        named = (known.get("groups", {}).get(key) for key in (f"{group} {measure}", f"{group} {mode}", group))
+        about = (tuple(next(filter(None, named), [group])), ours.get("mode", mode), ours["statistic"])
+        approximate, inconsistent = ours.get("approximate", ""), " ".join(cell.inconsistent)
+        found.append(Printed(cell.table, place, *about, cell.printed, approximate, inconsistent, ours.get("within", 0)))
+    return found

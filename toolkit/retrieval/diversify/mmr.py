@@ -117,8 +117,7 @@ def _ranked(run: Run, lines: np.ndarray) -> Run:
     """These lines of a run, query after query, scored by 1 / rank in their order."""
     queries = run.queries[lines]
     starts = np.searchsorted(queries, np.arange(len(run.query_ids)))
-    scores = 1 / (np.arange(len(lines)) - starts[queries] + 1)
-    return run.take(lines, scores)
+    return run.take(lines, 1 / (np.arange(len(lines)) - starts[queries] + 1))
 
 
 def check(lams: Sequence[float], normalisation: str, tail: str, depth: int) -> None:

@@ -107,28 +107,22 @@ def rows_of(pooled: dict[str, list[str]], topics: TopicSet, texts: Texts, spec: 
     check_among(pooled, {topic.query_id for topic in topics.topics}, topics.name)
     rows = []
     for part in topics.parts:
-        documents = _texts(pooled, part.topics, texts, part.group)
+        documents: dict[str, Doc] = {}
+        wanted = {doc_id for topic in part.topics for doc_id in pooled.get(topic.query_id, ())}
+        if wanted:
+            source, in_order = texts(part.group), sorted(wanted, key=str.encode)
+            documents = source.find(in_order)
+            check_texts(in_order, documents, source.place)
         shown = {doc_id: doc_input(spec.templates, doc).whole for doc_id, doc in documents.items()}
         for topic in part.topics:
             rows += _rows(topic, pooled.get(topic.query_id, []), shown)
     return rows
 
 
-def _texts(pooled: dict[str, list[str]], topics: Sequence[Topic], texts: Texts, group: str) -> dict[str, Doc]:
-    wanted = sorted({doc_id for topic in topics for doc_id in pooled.get(topic.query_id, ())}, key=str.encode)
-    if not wanted:
-        return {}
-    source = texts(group)
-    documents = source.find(wanted)
-    check_texts(wanted, documents, source.place)
-    return documents
-
-
 def _rows(topic: Topic, doc_ids: Sequence[str], shown: dict[str, str]) -> Iterator[Row]:
     for doc_id in doc_ids or [NOTHING]:
         for number, statement in enumerate(topic.perspectives, 1):
-            pair = Pair(shown[doc_id], statement) if doc_ids else None
-            yield Row(topic.query_id, str(number), doc_id, pair)
+            yield Row(topic.query_id, str(number), doc_id, Pair(shown[doc_id], statement) if doc_ids else None)
 
 
 def export(rows: Sequence[Row], judge: Judge, path: str | Path) -> tuple[int, int]:

@@ -148,8 +148,7 @@ def _orders(lists: Sequence[_List], ranker: ListwiseRanker, advance: Callable[[i
     """The order of each query of a unit: first windows of all, then second ones; queries with fewer are done earlier."""
     for turn in range(max(len(one.spans) for one in lists)):
         batch = [(one, one.spans[turn]) for one in lists if turn < len(one.spans)]
-        orders = ranker.rank([one.window(span) for one, span in batch], advance)
-        for (one, span), order in zip(batch, orders, strict=True):
+        for (one, span), order in zip(batch, ranker.rank([one.window(span) for one, span in batch], advance), strict=True):
             one.reorder(span, order)
     return [one.order for one in lists]
 

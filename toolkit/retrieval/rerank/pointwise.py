@@ -64,7 +64,10 @@ def rerank_parts(
     found = score_pairs(list(places), reranker, cache, executor)
     runs = []
     for heads, where, part in zip(lists, positions, parts, strict=True):
-        rows = _all_rows(heads, found[where], scores, tail)
+        rows, scored = [], found[where]
+        for one in heads:
+            rows += _rows(one, scored[: len(one.head)], scores, tail)
+            scored = scored[len(one.head) :]
         runs.append(Run.from_rows(rows, tag=reranker.spec.name, source=part.run.source))
     return runs
 
@@ -225,14 +228,6 @@ def _check(pairs: Sequence[Pair], batch: Sequence[int], scores: np.ndarray, rera
     precision = reranker.facts.get("precision", "its precision")
     message = f"{reranker.spec.name} gave a pair no finite score, in {precision} (query: {query.text[:60]!r})"
     raise ToolkitError(message, "numbers overflow in fp16: try --precision bf16 or fp32", status=1)
-
-
-def _all_rows(lists: Sequence[Candidates], scored: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:
-    start = 0
-    for one in lists:
-        end = start + len(one.head)
-        yield from _rows(one, scored[start:end], scores, tail)
-        start = end
 
 
 def _rows(one: Candidates, scored: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:

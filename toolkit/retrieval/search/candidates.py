@@ -67,8 +67,7 @@ def candidate_places(wanted: Sequence[Sequence[str]], places: Places, index: Pat
     """
     codes, ids = encode([doc_id for doc_ids in wanted for doc_id in doc_ids])
     rows, owners = places(ids)
-    order = np.argsort(owners, kind="stable")
-    rows, counts = rows[order], np.bincount(owners, minlength=len(ids))
+    rows, counts = rows[np.argsort(owners, kind="stable")], np.bincount(owners, minlength=len(ids))
     starts = np.cumsum(counts) - counts  # passages of an index may share their document's id
     say_lacking(index, int((counts[codes] == 0).sum()), len(codes))
     result, begin = [], 0
@@ -100,8 +99,7 @@ def benchmark_candidates(topics: TopicSet) -> Run:
     for part in topics.parts:
         for mode in dict.fromkeys(topic.mode for topic in part.topics):
             run = benchmark.scoreddocs(part.group, mode)
-            wanted = [topic.query_id for topic in part.topics if topic.mode == mode]
-            runs += [run.select(wanted)] if run is not None else []
+            runs += [run.select([topic.query_id for topic in part.topics if topic.mode == mode])] if run is not None else []
             without += [f"{part.group} {mode}".strip()] if run is None else []
     if without:
         name = benchmark.spec.name

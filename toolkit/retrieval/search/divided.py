@@ -158,24 +158,29 @@ class SearchBlocks(Work[list[Block], list[Run]]):
 
     def pack(self, unit: list[Block]) -> list[Any]:
         """Of each block its index, topics, candidates, and what a model made of the queries."""
-        return [self._packed(block) for block in unit]
-
-    def _packed(self, block: Block) -> dict[str, Any]:
-        index, folder, _ = self.searches[block.number]
-        packed: dict[str, Any] = {"index": index, "folder": str(folder.absolute()) if folder.parts else ""}
-        packed["topics"] = [_plain(topic) for topic in block.topics]
-        if self.candidates is not None:
-            packed["candidates"] = {topic.query_id: list(self.candidates[topic.query_id]) for topic in block.topics}
-        if self.known is not None:
-            packed["queries"] = self.known[block.number].packed(block.topics, self.engine.chosen.spec)
-        return packed
+        blocks = []
+        for block in unit:
+            index, folder, _ = self.searches[block.number]
+            packed: dict[str, Any] = {"index": index, "folder": str(folder.absolute()) if folder.parts else ""}
+            packed["topics"] = [_plain(topic) for topic in block.topics]
+            if self.candidates is not None:
+                packed["candidates"] = {topic.query_id: list(self.candidates[topic.query_id]) for topic in block.topics}
+            if self.known is not None:
+                packed["queries"] = self.known[block.number].packed(block.topics, self.engine.chosen.spec)
+            blocks.append(packed)
+        return blocks
 
     def compute(self, packed: Any) -> dict[str, Any]:
         """The runs, and the notes on them."""
         notes: list[str] = []
         with silenced(notes):
-            runs = [_packed_run(self._search(block)) for block in packed]
-        return {"runs": runs, "notes": notes}
+            runs = [self._search(block) for block in packed]
+        packed_runs = []
+        for run in runs:
+            numbers = {"queries": run.queries.astype("<i4"), "docs": run.docs.astype("<i4"), "scores": run.scores.astype("<f8")}
+            columns = {name: packed_value(values) for name, values in numbers.items()}
+            packed_runs.append({"query_ids": list(run.query_ids), "doc_ids": run.doc_ids.to_pylist(), **columns})
+        return {"runs": packed_runs, "notes": notes}
 
     def _search(self, block: Mapping[str, Any]) -> Run:
         index = replace(self.indexes[block["index"]], folder=Path(block["folder"]))
@@ -186,7 +191,12 @@ class SearchBlocks(Work[list[Block], list[Run]]):
     def result(self, packed: Any) -> list[Run]:
         """See `Work`."""
         self.notes += packed["notes"]
-        return [_unpacked_run(run, self.engine.chosen.tag) for run in packed["runs"]]
+        runs = []
+        for run in packed["runs"]:
+            queries, docs, scores = (unpacked_value(run[name]) for name in ("queries", "docs", "scores"))
+            ids = Ids(to_arrow(run["doc_ids"]), docs)
+            runs.append(Run(tuple(run["query_ids"]), queries, ids, scores, tag=self.engine.chosen.tag))
+        return runs
 
     def size(self, unit: list[Block]) -> int:
         """Queries."""
@@ -199,14 +209,3 @@ class SearchBlocks(Work[list[Block], list[Run]]):
 
 def _plain(topic: Topic) -> dict[str, str]:
     return {each.name: getattr(topic, each.name) for each in fields(Topic) if each.name not in UNSENT}
-
-
-def _packed_run(run: Run) -> dict[str, Any]:
-    numbers = {"queries": run.queries.astype("<i4"), "docs": run.docs.astype("<i4"), "scores": run.scores.astype("<f8")}
-    columns = {name: packed_value(values) for name, values in numbers.items()}
-    return {"query_ids": list(run.query_ids), "doc_ids": run.doc_ids.to_pylist(), **columns}
-
-
-def _unpacked_run(packed: Mapping[str, Any], tag: str) -> Run:
-    queries, docs, scores = (unpacked_value(packed[name]) for name in ("queries", "docs", "scores"))
-    return Run(tuple(packed["query_ids"]), queries, Ids(to_arrow(packed["doc_ids"]), docs), scores, tag=tag)
