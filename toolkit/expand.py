@@ -14,18 +14,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolkit import model_options
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.specs import MODEL
-from toolkit.model_options import (
-    endpoint_options,
-    engine_options,
-    model_options,
-    prompt_option,
-    prompts_option,
-    recipe_option,
-    system_option,
-    systems_option,
-)
 from toolkit.options import depth_option, dry_run_option, hits_option, index_option, run_output, threads_option, topics_option
 from toolkit.parsers import command, main, options_of, subcommands
 from toolkit.printing import make, make_runs, note, write_lines
@@ -68,23 +59,23 @@ def source_options(sub: argparse.ArgumentParser) -> None:
     prompt_options(model)
     text = "attempts at an answer that cannot be parsed (default: 3)"
     model.add_argument("--attempts", type=int, default=3, metavar="N", help=text)
-    endpoint_options(sub)
-    engine_options(sub)
-    model_options(sub.add_argument_group("models on this machine"))
+    model_options.endpoint_options(sub)
+    model_options.engine_options(sub)
+    model_options.model_options(sub.add_argument_group("models on this machine"))
     dry_run_option(sub)
 
 
 def prompt_options(group: argparse._ActionsContainer) -> None:
-    systems_option(group)
-    prompt_option(group)
-    prompts_option(group)
+    model_options.systems_option(group)
+    model_options.prompt_option(group)
+    model_options.prompts_option(group)
 
 
 def search_options(sub: argparse.ArgumentParser) -> None:
     how = sub.add_argument_group("search (`tandem search` has more)")
-    system_option(how, "bm25")
+    model_options.system_option(how, "bm25")
     index_option(how)
-    recipe_option(how)
+    model_options.recipe_option(how)
     hits_option(how, 100)
     threads_option(how)
 

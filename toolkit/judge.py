@@ -15,18 +15,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from toolkit import model_options
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT, MODEL
 from toolkit.judging_options import measure_option
-from toolkit.model_options import (
-    endpoint_options,
-    engine_options,
-    model_options,
-    prompt_option,
-    prompts_option,
-    recipe_options,
-    show_prompt_option,
-)
 from toolkit.options import depth_option, dry_run_option, metadata_option, table_options, text_options, topics_option
 from toolkit.parsers import command, options_of
 from toolkit.printing import make, note, write_lines, write_tables
@@ -46,9 +38,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("run", nargs="*", metavar="RUN", help=text)
     what_options(made)
     asked_options(made)
-    endpoint_options(made)
-    engine_options(made)
-    model_options(made.add_argument_group("a model on this machine"))
+    model_options.endpoint_options(made)
+    model_options.engine_options(made)
+    model_options.model_options(made.add_argument_group("a model on this machine"))
     out = made.add_argument_group("output")
     text = "qrels, stances or a table, .gz or .zst too, or - (default: a name in runs/)"
     out.add_argument("--output", metavar="F", help=text)
@@ -79,11 +71,11 @@ def asked_options(made: argparse.ArgumentParser) -> None:
     asked = made.add_argument_group("the judge")
     text = "the judge: of the registry, a folder, a Hugging Face id, python:MODULE:FACTORY; random for what guesses have"
     asked.add_argument("--judge", metavar="S", help=text)
-    recipe_options(asked)
-    prompt_option(asked)
-    prompts_option(asked)
+    model_options.recipe_options(asked)
+    model_options.prompt_option(asked)
+    model_options.prompts_option(asked)
     asked.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
-    show_prompt_option(asked)
+    model_options.show_prompt_option(asked)
     asked.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers")
 
 

@@ -97,10 +97,8 @@ def fuse(
     hits     documents a query
     tag      without one the runs' own, joined: `bm25+minilm.rrf`
 
-    A query that a run has no lines for is ranked by the others alone, which is said.
-
-    Raises ToolkitError for fewer than two runs, parameters without meaning, a document twice in a query, and a score that
-    is not finite.
+    A query that a run has no lines for is ranked by the others alone, which is said. Raises ToolkitError for fewer than two
+    runs, parameters without meaning, a document twice in a query, and a score that is not finite.
     """
     weights = check_method(len(runs), method, k, weights, hits)
     for run in runs:

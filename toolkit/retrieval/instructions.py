@@ -99,10 +99,9 @@ def around(topic: Topic) -> tuple[str, str]:
 def placebo(topics: Iterable[Topic]) -> list[Topic]:
     """The topics with neutral sentences in place of every instruction; a topic without one stays as it is.
 
-    The same instruction always gets the same placebo. Query and placebo are joined as query and instruction were.
-
-    Raises ToolkitError for an instruction in a script that there are no sentences for, and for a topic whose text is not
-    made of its query and instruction.
+    The same instruction always gets the same placebo. Query and placebo are joined as query and instruction were. Raises
+    ToolkitError for an instruction in a script that there are no sentences for, and for a topic whose text is not made of its
+    query and instruction.
     """
     sent = []
     for topic in topics:

@@ -61,9 +61,8 @@ def gate(
     groups         they decide in every group too, not on average alone
 
     `verdict` of what is returned is `pass`, `warn` (undecided) or `fail`, `passed(strict=True)` whether nothing is undecided,
-    `to_frame()` has a row for each group, measure and mode, `notes` what must be known.
-
-    Raises ToolkitError for what cannot be read or judged, where corpus or ids turned over, and where nothing is compared.
+    `to_frame()` has a row for each group, measure and mode, `notes` what must be known. Raises ToolkitError for what cannot be
+    read or judged, where corpus or ids turned over, and where nothing is compared.
     """
     every_mode = missing != "skip"
     prepared = prepare([baseline, run], benchmark, qrels, depth, ids, unjudged, modes=modes, apart=True, every_mode=every_mode)
