@@ -43,7 +43,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> int:
     if args.what[:1] == ["verify"] and len(args.what) == 2:
-        return _verify(Path(args.what[1]))
+        from toolkit.files.formats.vectors import verify_vectors
+
+        folder = Path(args.what[1])
+        return report(folder, verify_vectors(folder))
     if len(args.what) > 1:
         raise ToolkitError(f"{len(args.what)} corpora", "name one, or --topics T")
     if not args.system:
@@ -60,12 +63,6 @@ def main(args: argparse.Namespace) -> int:
     what = "topics" if args.topics else "documents"
     note(f"{args.output}: {counts.documents} {what}{left_out}, {dimension} dimensions")
     return 0
-
-
-def _verify(folder: Path) -> int:
-    from toolkit.files.formats.vectors import verify_vectors
-
-    return report(folder, verify_vectors(folder))
 
 
 if __name__ == "__main__":

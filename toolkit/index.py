@@ -84,15 +84,11 @@ def main(args: argparse.Namespace) -> int:
         return _fetch(names[0], args) if verb == "fetch" else _verify(Path(names[0]))
     if names:
         raise ToolkitError(f"{len(args.what)} corpora", "name one file or folder; or list, fetch NAME, verify DIR")
-    return _build(verb, args)
-
-
-def _build(name: str, args: argparse.Namespace) -> int:
-    from toolkit.jobs.encode_jobs import IndexJob, index
-
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")
-    job = IndexJob(name, **options_of(args, index))
+    from toolkit.jobs.encode_jobs import IndexJob, index
+
+    job = IndexJob(verb, **options_of(args, index))
     counts = make(job, args)
     return 0 if counts is None else _say(job.output.path, counts, job.corpus)
 

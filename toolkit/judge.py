@@ -82,18 +82,26 @@ def asked_options(made: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     check_options(args)
     if args.show_prompt:
-        return show_prompt(args)
+        from toolkit.jobs.judge_jobs import prompt_shown
+
+        return print(prompt_shown(args.judge, **options_of(args, prompt_shown)))
     if args.score:
         return score(args)
     judge = load(args)
     if args.task == "stance":
         return stance(args, judge)
-    from toolkit.jobs.judge_jobs import JudgeJob
+    from toolkit.jobs.judge_jobs import JudgeJob, emit_warnings
 
     job = JudgeJob(args.run, **options_of(args, JudgeJob) | {"judge": judge})
     if args.export:
         return export(args, job)
-    return correct(args, job) if args.correct else judge_runs(args, job)
+    if args.correct:
+        return correct(args, job)
+    if judged := make(job, args, lambda job: f"qrels.{job.topics.name}.{judge.spec.name}.txt"):
+        emit_warnings(judge)
+        output, counts = job.output.path, judge.counts
+    if judged and str(output) != "-":
+        note(f"{output}: {len(judged.qrels):,} pairs, {counts.positive:,} hold, {counts.unjudged:,} unjudged")
 
 
 def check_options(args: argparse.Namespace) -> None:
@@ -122,22 +130,6 @@ def load(args: argparse.Namespace) -> Judge:
     from toolkit.jobs.judge_jobs import judge_of
 
     return judge_of(args.judge, **{name: getattr(args, name) for name in ("systems", "recipe", "shots", "task", *LOADING)})
-
-
-def show_prompt(args: argparse.Namespace) -> None:
-    from toolkit.jobs.judge_jobs import prompt_shown
-
-    print(prompt_shown(args.judge, **options_of(args, prompt_shown)))
-
-
-def judge_runs(args: argparse.Namespace, job: JudgeJob) -> None:
-    from toolkit.jobs.judge_jobs import emit_warnings
-
-    if judged := make(job, args, lambda job: f"qrels.{job.topics.name}.{job.judge.spec.name}.txt"):
-        emit_warnings(job.judge)
-        output, counts = job.output.path, job.judge.counts
-    if judged and str(output) != "-":
-        note(f"{output}: {len(judged.qrels):,} pairs, {counts.positive:,} hold, {counts.unjudged:,} unjudged")
 
 
 def stance(args: argparse.Namespace, judge: Judge) -> None:

@@ -126,7 +126,12 @@ class Dispatch:
                 break
             self._hear()
         if self._failed:
-            raise self._refusal()
+            problems = [f"{unit.name}: {unit.last.message}" for unit in self._failed]
+            hints = {unit.last.hint for unit in self._failed if isinstance(unit.last, Failure)}
+            hint = hints.pop() if len(hints) == 1 else ""  # where all have one
+            message = f"{self.work.name}: {len(problems)} unit{'s' * (len(problems) > 1)} failed {ATTEMPTS} times"
+            resume = "all others are computed: the same command repeats these alone"
+            raise ToolkitError(message, f"{hint}; {resume}" if hint else resume, problems=problems, status=1)
 
     def _new(self, units: Iterable[Any], files: UnitFiles) -> Iterator[_Unit]:
         """The units whose results are not there yet, written for a worker."""
@@ -269,12 +274,3 @@ class Dispatch:
         workers = f"{len(self._nodes):,} of {len(self._nodes) + len(self._starting):,} workers"
         seconds = time.monotonic() - self._since if self._since else 0
         tell(f"{self._units:,} units done{failed}, {workers}", self._moved / seconds if seconds else 0.0)
-
-    def _refusal(self) -> ToolkitError:
-        """The error that names the units that failed, with why; the hint is that of the first where all have one."""
-        problems = [f"{unit.name}: {unit.last.message}" for unit in self._failed]
-        hints = {unit.last.hint for unit in self._failed if isinstance(unit.last, Failure)}
-        hint = hints.pop() if len(hints) == 1 else ""
-        message = f"{self.work.name}: {len(problems)} unit{'s' * (len(problems) > 1)} failed {ATTEMPTS} times"
-        resume = "all others are computed: the same command repeats these alone"
-        return ToolkitError(message, f"{hint}; {resume}" if hint else resume, problems=problems, status=1)

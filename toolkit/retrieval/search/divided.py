@@ -84,7 +84,18 @@ def _search_blocks(work: SearchBlocks, done: Container[int], executor: Executor)
             for block, run in zip(unit, runs, strict=True):
                 found[block.number].append(run)
     say_first(list(dict.fromkeys(work.notes)))
-    return {number: _joined(runs, left[number]) for number, runs in found.items()}
+    joined = {}
+    for number, runs in found.items():
+        run = join_runs(runs)
+        place = {query_id: code for code, query_id in enumerate(run.query_ids)}
+        wanted = [
+            place[topic.query_id] for topic in left[number].topics if topic.query_id in place
+        ]  # in the order of the topics
+        codes = np.empty(len(wanted), np.int32)
+        codes[wanted] = np.arange(len(wanted), dtype=np.int32)
+        run = run.take(np.argsort(codes[run.queries], kind="stable"))
+        joined[number] = replace(run, query_ids=tuple(run.query_ids[code] for code in wanted), queries=codes[run.queries])
+    return joined
 
 
 def _units(searches: Mapping[int, Search], spec: SystemSpec, size: int) -> Iterator[list[Block]]:
@@ -100,17 +111,6 @@ def _units(searches: Mapping[int, Search], spec: SystemSpec, size: int) -> Itera
         for groups in units_of(list(by_input.values()), size):
             blocks.append((Block(number, [topic for group in groups for topic in group]), len(groups)))
     return grouped(blocks, size)
-
-
-def _joined(runs: Sequence[Run], search: Search) -> Run:
-    """The runs of a search's blocks as one, its queries in the order of the topics."""
-    run = join_runs(runs)
-    place = {query_id: number for number, query_id in enumerate(run.query_ids)}
-    wanted = [place[topic.query_id] for topic in search.topics if topic.query_id in place]
-    codes = np.empty(len(wanted), np.int32)
-    codes[wanted] = np.arange(len(wanted), dtype=np.int32)
-    run = run.take(np.argsort(codes[run.queries], kind="stable"))
-    return replace(run, query_ids=tuple(run.query_ids[number] for number in wanted), queries=codes[run.queries])
 
 
 @dataclass
