@@ -162,8 +162,7 @@ class Reranker(_OneStep):
     def transform(self, results: pd.DataFrame) -> pd.DataFrame:
         """Results (`qid`, `query`, `docno`, and `score` or the order of the rows) to results in their new order."""
         own = self.index is None and self.docs is None
-        needed = ["qid", "query", "docno", *([self.text_field] if own else [])]
-        pt.validate.columns(results, includes=needed)
+        pt.validate.columns(results, includes=["qid", "query", "docno", *([self.text_field] if own else [])])
         rest = results.drop(columns=["score", "rank"], errors="ignore")
         if results.empty:
             return rest.reindex(columns=[*rest.columns, "score", "rank"])

@@ -119,8 +119,7 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
     except (ToolkitError, OSError) as error:
         if args.fix and isinstance(error, OSError):  # there is no other file to go on with
             raise
-        lines = (error if isinstance(error, ToolkitError) else from_os_error(error)).lines()
-        print("\n".join(lines), file=sys.stderr)
+        print("\n".join((error if isinstance(error, ToolkitError) else from_os_error(error)).lines()), file=sys.stderr)
         return 2
     name = source_name(path)
     report = sys.stderr if args.fix == "-" else sys.stdout

@@ -236,18 +236,16 @@ def _address(model: str, address: str) -> str:
     if address.startswith(SCHEMES):
         return address
     host = re.fullmatch(r"(\[[^]]*\]|[^/:]+)(:\d+)?(/(?!/).*)?", address, re.DOTALL)
-    if host and (host[2] or host[3] or host[1] == "localhost") and _is_private(host[1].strip("[]")):
-        return f"http://{address}"
+    if host and (host[2] or host[3] or host[1] == "localhost"):
+        name = host[1].strip("[]")
+        try:
+            is_private = ipaddress.ip_address(name).is_private
+        except ValueError:
+            is_private = "." not in name and ":" not in name
+        if is_private:
+            return f"http://{address}"
     hint = "an address begins with http:// or https://, as in http:MODEL@https://host/v1; an @ of a model's name is written %40"
     raise ToolkitError(f"{model}: what stands behind the @ is no address", hint)
-
-
-def _is_private(host: str) -> bool:
-    """Whether a host is of this machine or network: a name without a dot, or an address that is not routed."""
-    try:
-        return ipaddress.ip_address(host).is_private
-    except ValueError:
-        return "." not in host and ":" not in host
 
 
 def _of_library(name: str, known: Container[str]) -> SystemSpec | None:

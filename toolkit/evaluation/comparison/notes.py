@@ -137,5 +137,4 @@ def near_ids(run: Run, qrels: Qrels) -> list[str]:
 
 
 def _written_alike(ids: pyarrow.StringArray) -> pyarrow.StringArray:
-    composed = compute.utf8_lower(compute.utf8_normalize(ids, "NFC"))
-    return compute.replace_substring_regex(composed, "[\u00a0\u2007\u202f]", "")
+    return compute.replace_substring_regex(compute.utf8_lower(compute.utf8_normalize(ids, "NFC")), "[\u00a0\u2007\u202f]", "")

@@ -175,21 +175,16 @@ def selection(pairs: Pairs, role: int) -> np.ndarray:
     A pair is a gold document and an instruction negative of one query; NaN for a query without one. What the base mode has
     right already cannot change in one mode, and is made up for in the other.
     """
-    gold, negatives = contests(pairs)
+    rows, negatives = np.flatnonzero(pairs.gold), np.flatnonzero(~pairs.gold)
+    counts = np.bincount(pairs.queries[negatives], minlength=len(pairs.query_ids))
+    starts, opponents = np.cumsum(counts) - counts, counts[pairs.queries[rows]]
+    gold = np.repeat(rows, opponents)
+    numbers = np.arange(len(gold)) - np.repeat(np.cumsum(opponents) - opponents, opponents)
+    # rows are sorted by query, and so a query's negatives are next to each other
+    negatives = negatives[starts[pairs.queries[gold]] + numbers]
     # 1 where the gold document stands above the negative, -1 below; 0 where both are missing
     order = np.sign(pairs.ranks[negatives] - pairs.ranks[gold])
     wanted = -1 if role == REVERSED else 1
     count = np.bincount(pairs.queries[gold], minlength=len(pairs.query_ids))
     total = np.bincount(pairs.queries[gold], wanted * (order[:, role] - order[:, BASE]) / 2, minlength=len(pairs.query_ids))
     return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
-
-
-def contests(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Every pair of a gold document and a negative of one query: (m,) int64 each, their rows."""
-    gold, negatives = np.flatnonzero(pairs.gold), np.flatnonzero(~pairs.gold)
-    counts = np.bincount(pairs.queries[negatives], minlength=len(pairs.query_ids))
-    starts, opponents = np.cumsum(counts) - counts, counts[pairs.queries[gold]]
-    first = np.repeat(gold, opponents)
-    numbers = np.arange(len(first)) - np.repeat(np.cumsum(opponents) - opponents, opponents)
-    # rows are sorted by query, and so a query's negatives are next to each other
-    return first, negatives[starts[pairs.queries[first]] + numbers]

@@ -105,13 +105,12 @@ def _order(path: Path) -> tuple[bool, int, str]:
 
 def _cell(row: Mapping[str, str], paper: str, known: Mapping[str, Any], scales: Mapping[str, str]) -> Cell:
     scale = scales[row["measure"]]
-    wrong = (each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells))
     return Cell(
         **{name: row[name] for name in ("table", "system", "kind", "group", "mode", "measure", "note")},
         printed=row["value"],
         scale=scale,
         value=float(Decimal(row["value"]) / SCALES[scale]),  # 7.2 -> 0.072, where floats give 0.07200000000000001
-        inconsistent=tuple(wrong),
+        inconsistent=tuple(each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells)),
         ours=_place(row, paper, known),
     )
 
