@@ -107,7 +107,11 @@ def lay_out(name: str, explained: Explanation) -> Table:
     if absent:
         head.append(f"absent in {', '.join(absent)}: the measures that need it count their worst value, whatever stands below")
     documents = (*explained.gold, *explained.negatives)
-    heads = _heads(modes)
+    # ranks R and scores S by mode; what follows for WISE, SICR and p-MRR, by variant
+    panels = {"R": modes, "S": modes, "WISE": VARIANTS, "case of WISE": VARIANTS, "SICR": VARIANTS[:2]}
+    order = ("R", "WISE", "SICR", "case of WISE", "S")
+    heads = [Column(name, above=above, priority=order.index(above)) for above, names in panels.items() for name in names]
+    heads += [Column("pMRR", priority=1), *(Column(mode, above="IRS", priority=1) for mode in modes[1:])]
     cells = [_cells(document) for document in documents]
     shown = [place for place in range(len(heads)) if any(row[place] not in (None, "") for row in cells)]
     columns = (Column("document", label=True), Column("is", label=True), *(heads[place] for place in shown))
@@ -121,14 +125,6 @@ def lay_out(name: str, explained: Explanation) -> Table:
         said = ", ".join(f"{total:.4f} ({mode})" for mode, total in totals)
         notes.append(f"IRS: what each document adds to the query's, which is {said}")
     return Table(columns, rows, notes, "\n".join([*head, "", ""]))
-
-
-def _heads(modes: tuple[str, ...]) -> list[Column]:
-    """Ranks R and scores S by mode; what follows for WISE, SICR and p-MRR, by variant."""
-    panels = {"R": modes, "S": modes, "WISE": VARIANTS, "case of WISE": VARIANTS, "SICR": VARIANTS[:2]}
-    order = ("R", "WISE", "SICR", "case of WISE", "S")
-    columns = [Column(name, above=above, priority=order.index(above)) for above, names in panels.items() for name in names]
-    return [*columns, Column("pMRR", priority=1), *(Column(mode, above="IRS", priority=1) for mode in modes[1:])]
 
 
 def _cells(document: Followed) -> list[Cell]:

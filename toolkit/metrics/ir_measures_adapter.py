@@ -10,7 +10,6 @@ import numpy as np
 from ir_measures.measures import Measure
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.qrels import Qrels
 from toolkit.metrics.compute import Joined, PerQuery
 
 
@@ -31,7 +30,12 @@ def values_by_ir_measures(measures: Sequence[Measure], joined: Joined) -> dict[M
     values = {measure: np.full(len(names), measure.DEFAULT, np.float64) for measure in measures}
     diverse = [measure for measure in measures if ir_measures.pyndeval.supports(measure)]
     plain = [measure for measure in measures if measure not in diverse]
-    for some, judgments in ((diverse, qrels), (plain, _highest_labels(qrels))):
+    # one judgment a (query, document), with its highest label; other providers would take the last one
+    order = np.lexsort((qrels.relevance, qrels.docs, qrels.queries))
+    last = np.ones(len(order), bool)
+    last[:-1] = (np.diff(qrels.queries[order]) != 0) | (np.diff(qrels.docs[order]) != 0)
+    columns = {name: getattr(qrels, name)[order[last]] for name in ("queries", "docs", "relevance", "subtopics")}
+    for some, judgments in ((diverse, qrels), (plain, replace(qrels, **columns))):
         try:
             metrics = ir_measures.iter_calc(some, judgments.to_frame(), frame) if some else ()
         except ValueError as error:
@@ -41,12 +45,3 @@ def values_by_ir_measures(measures: Sequence[Measure], joined: Joined) -> dict[M
             values[metric.measure][int(metric.query_id)] = metric.value
     absent = joined.documents("trec").absent
     return {measure: PerQuery(names, column, absent) for measure, column in values.items()}
-
-
-def _highest_labels(qrels: Qrels) -> Qrels:
-    """One judgment a (query, document), with its highest label; other providers would take the last one."""
-    order = np.lexsort((qrels.relevance, qrels.docs, qrels.queries))
-    last = np.ones(len(order), bool)
-    last[:-1] = (np.diff(qrels.queries[order]) != 0) | (np.diff(qrels.docs[order]) != 0)
-    rows = order[last]
-    return replace(qrels, **{name: getattr(qrels, name)[rows] for name in ("queries", "docs", "relevance", "subtopics")})

@@ -43,18 +43,16 @@ def read_given(name: str, topics: TopicSet) -> tuple[Perspectives, dict[str, Any
     if name == GIVEN:
         return {topic.query_id: topic.perspectives for topic in topics.topics}, {"from": "the benchmark's own perspectives"}
     if name == RELEASED:
-        return _released(topics), {"from": "the perspectives that the benchmark's release expanded queries with"}
+        benchmark = topics.benchmark
+        parts = [benchmark.part(part.group) for part in topics.parts] if isinstance(benchmark, Benchmark) else []
+        written = {query_id: pairs for part in parts for query_id, pairs in part.published.get("expansions", {}).items()}
+        if not written:
+            where = "BERDS' release has them for its development questions"
+            hint = f"{where}: `tandem benchmarks fetch berds --from DIR` takes its files"
+            raise ToolkitError(f"{topics.name} comes without perspectives for query expansion", hint)
+        texts = {query_id: tuple(" ".join(text.split()) for _, text in pairs) for query_id, pairs in written.items()}
+        return texts, {"from": "the perspectives that the benchmark's release expanded queries with"}
     return read_perspectives(name, topics.topics), {"from": Path(name).name, "sha256": file_digest(Path(name))}
-
-
-def _released(topics: TopicSet) -> dict[str, tuple[str, ...]]:
-    parts = [topics.benchmark.part(part.group) for part in topics.parts] if isinstance(topics.benchmark, Benchmark) else []
-    written = {query_id: pairs for part in parts for query_id, pairs in part.published.get("expansions", {}).items()}
-    if not written:
-        where = "BERDS' release has them for its development questions"
-        hint = f"{where}: `tandem benchmarks fetch berds --from DIR` takes its files"
-        raise ToolkitError(f"{topics.name} comes without perspectives for query expansion", hint)
-    return {query_id: tuple(" ".join(text.split()) for _, text in pairs) for query_id, pairs in written.items()}
 
 
 def read_perspectives(path: str | Path, topics: Sequence[Topic]) -> dict[str, tuple[str, ...]]:

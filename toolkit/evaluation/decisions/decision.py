@@ -164,7 +164,10 @@ def check_turnover(a: Run, b: Run, judgments: Judgments) -> list[str]:
     first, second = (judged.intersection(run.query_ids) for run in (a, b))
     queries = len(first & second) / max(len(first | second), 1)
     documents = int((lookup(b.doc_ids, a.doc_ids) >= 0).sum()) / max(min(len(a.doc_ids), len(b.doc_ids)), 1)
-    found = [_judged_share(run, judgments) for run in (a, b)]
+    found = []  # which share of the documents that are judged stands in a run anywhere
+    for run in (a, b):
+        places = [lookup(each.qrels.doc_ids, run.doc_ids) for each in judgments.parts]
+        found.append(sum(int((each >= 0).sum()) for each in places) / max(sum(map(len, places)), 1))
     shares = (
         f"in common: {_share(queries)} of the queries, {_share(documents)} of the documents; judged documents found: "
         f"{_share(found[0])} in the baseline, {_share(found[1])} in the run"
@@ -185,15 +188,6 @@ def check_turnover(a: Run, b: Run, judgments: Judgments) -> list[str]:
 
 def _share(value: float) -> str:
     return f"{100 * value:.1f} %"
-
-
-def _judged_share(run: Run, judgments: Judgments) -> float:
-    """Which share of the documents that are judged stands in a run anywhere."""
-    found, count = 0, 0
-    for each in judgments.parts:
-        places = lookup(each.qrels.doc_ids, run.doc_ids)
-        found, count = found + int((places >= 0).sum()), count + len(places)
-    return found / max(count, 1)
 
 
 def _corpora(run: Run) -> frozenset[str]:

@@ -153,10 +153,9 @@ def _load(source: Source, convert: Callable[[Any], Run | Qrels], rename: Rename 
         part = replace(part, tag=source.tag)
     if rename:
         return part.with_query_ids(rename(part.query_ids, source.mode, part.source))
-    return _with_mode(part, source.mode, _known(source.modes)) if source.mode else part
-
-
-def _with_mode(part: Run | Qrels, mode: str, modes: Modes) -> Run | Qrels:
+    if not source.mode:
+        return part
+    mode, modes = source.mode, _known(source.modes)
     split = [modes.split(query_id) for query_id in part.query_ids]
     others = [join_mode(base, other) for base, other in split if other not in ("", mode)]
     if others:
@@ -165,8 +164,8 @@ def _with_mode(part: Run | Qrels, mode: str, modes: Modes) -> Run | Qrels:
     renamed = [join_mode(base, mode) for base, _ in split]
     if len(set(renamed)) < len(renamed):
         twice = sorted({query_id for query_id in renamed if renamed.count(query_id) > 1})
-        source = part.source or f"what is given as mode {mode}"
-        raise ToolkitError(f"{source} has queries both with and without their mode: {three(twice)}", "use one form")
+        what = part.source or f"what is given as mode {mode}"
+        raise ToolkitError(f"{what} has queries both with and without their mode: {three(twice)}", "use one form")
     return part.with_query_ids(renamed)
 
 

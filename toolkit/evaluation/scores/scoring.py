@@ -136,8 +136,18 @@ def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix:
                 drawn = [put_together(part, each) for each in shown] if reference == RANDOM else shown
                 tables.setdefault(reference, []).extend(chosen.rows(f"{reference}{suffix}", part, drawn))
             advance()
-    complete = {reference: _complete(rows) for reference, rows in tables.items()}
-    return [row for reference, rows in complete.items() for row in (_spread(rows, suffix) if reference == RANDOM else rows)]
+    found = []
+    for reference, aggregates in tables.items():
+        rows = _complete(aggregates)
+        if reference != RANDOM:
+            found += rows
+            continue
+        values = np.array([row.value for row in rows])  # (rows, DRAWN)
+        low, high = np.percentile(values, INTERVAL, axis=1)
+        lines = {RANDOM: values.mean(axis=1), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
+        for line, column in lines.items():
+            found += [row._replace(run=f"{line}{suffix}", value=float(one)) for row, one in zip(rows, column, strict=True)]
+    return found
 
 
 def put_together(part: Part, permutations: tandem.MeasureValues) -> tandem.MeasureValues:
@@ -190,14 +200,3 @@ def _with_aggregates(rows: Sequence[Score]) -> Iterator[Score]:
             if name == spec.related[0] and values.keys() >= set(parts):
                 value = function_of(spec)(*(values[part] for part in parts))
                 yield row._replace(measure=row.measure.replace(name, spec.name, 1), value=value)
-
-
-def _spread(rows: Sequence[Score], suffix: str) -> list[Score]:
-    """Mean and bounds of rows whose values are those of `DRAWN` random orders."""
-    values = np.array([row.value for row in rows])
-    low, high = np.percentile(values, INTERVAL, axis=1)
-    lines = {RANDOM: values.mean(axis=1), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
-    spread = []
-    for line, column in lines.items():
-        spread += [row._replace(run=f"{line}{suffix}", value=float(one)) for row, one in zip(rows, column, strict=True)]
-    return spread

@@ -4,7 +4,7 @@ one that serves development questions best (BERDS, section 5).
 
 import functools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,7 +128,12 @@ class Diversify(Step):
         topics = self.topics or ([results.topics] if results.topics else [])
         self.groups = _groups([*runs, *self.dev.values()], topics, self.index, self.docs, self.vectors.needs_texts)
         if self.dev:
-            self.judged = list(_by_group(self.judged, self.groups))
+            if len(self.groups) > 1:  # the judgments of each; otherwise the files as they are
+                rows, self.judged = list(join_qrels(self.judged)), []
+                for group in self.groups:
+                    wanted = set(group.query_ids)
+                    if judged := [row for row in rows if row.query_id in wanted]:
+                        self.judged.append(Qrels.from_rows(judged, source=group.name))
             tuned: set[str] = set()
             for name, run in self.dev.items():
                 if again := tuned.intersection(run.query_ids):
@@ -272,18 +277,6 @@ def _groups(
             query_ids = [topic.query_id for topic in part.topics if topic.query_id in searched]
             groups += [Group(part.group, query_ids, texts(part.group) if texts else None)] if query_ids else []
     return groups
-
-
-def _by_group(qrels: Sequence[Qrels], groups: Sequence[Group]) -> Iterator[Qrels]:
-    """The files as they are; where there are several groups, the judgments of each."""
-    if len(groups) < 2:
-        yield from qrels
-        return
-    rows = list(join_qrels(qrels))
-    for group in groups:
-        wanted = set(group.query_ids)
-        if judged := [row for row in rows if row.query_id in wanted]:
-            yield Qrels.from_rows(judged, source=group.name)
 
 
 CUTOFF = 5

@@ -151,23 +151,19 @@ class Rerank(Step):
         recipe = f", recipe {spec.recipe}" if spec.recipe else ""
         size = f", {spec.size} parameters" if spec.size else ""
         given = "".join(f", {name} {value}" for name, value in spec.parameters.items() if name not in STAGE[:4])
-        texts, asked = self._plan_texts(results)
+        if fetched := downloads(results.texts(part.group) for part in results.topics.parts):
+            texts = f"{len(wanted_ids(made.run, self.depth)):,} documents from {fetched}"
+            asked = "the number of requests depends on the texts"
+        else:
+            parts = self._parts(made.run, results.sent, results.texts)
+            documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
+            texts = f"{documents:,} documents from {', '.join(places)}"
+            asked = ", ".join(f"{count:,} {what}" for what, count in self._requests(parts).items())
         return [
             f"rerank the best {self.depth} of each of {len(made.run.query_ids)} queries of {made.source}, {self.tail} the tail",
             f"texts of {texts}",
             f"system {spec.name}{recipe} ({spec.kind}{size}{given}): {asked}; scores: {self.scores}",
         ]
-
-    def _plan_texts(self, results: Results) -> tuple[str, str]:
-        """Whose texts are read and how much is asked of the model; without the texts, where they would be downloaded."""
-        run = results.one.run
-        if fetched := downloads(results.texts(part.group) for part in results.topics.parts):
-            documents = f"{len(wanted_ids(run, self.depth)):,} documents from {fetched}"
-            return documents, "the number of requests depends on the texts"
-        parts = self._parts(run, results.sent, results.texts)
-        documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
-        asked = ", ".join(f"{count:,} {what}" for what, count in self._requests(parts).items())
-        return f"{documents:,} documents from {', '.join(places)}", asked
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """Rerank the run; topics that it has not stay without lines. What is missing is refused before the model is loaded."""
