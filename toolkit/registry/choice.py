@@ -170,7 +170,16 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
     if name.startswith(PYTHON):
         return _unlisted(name, known, kind)
     if (Path(name) / ENTRY).is_file():
-        return _with_folder(Path(name), known)
+        folder = Path(
+            name
+        ).resolve()  # with an entry of its own, as `tandem systems convert` writes it: the checkpoint is there
+        names = read_entries([Path(name) / ENTRY], SystemSpec, taken=known)
+        if len(names) != 1:
+            raise ToolkitError(f"{Path(name) / ENTRY} has {len(names)} entries", "it says what one system is")
+        [spec] = names.values()
+        passages = folder / Path(spec.passage_checkpoint).name
+        towers = {"passage_checkpoint": str(passages)} if spec.passage_checkpoint and passages.is_dir() else {}
+        return replace(spec, checkpoint=str(folder), **towers)
     if Path(name).is_dir() or (name.endswith(".gguf") and Path(name).is_file()):
         return _unlisted(str(Path(name).resolve()), known, kind)
     if HUB_ID.fullmatch(name):
@@ -180,17 +189,6 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
             raise ToolkitError(f"{name} is the checkpoint of {len(same)} systems", f"name one of them: {names}")
         return same[0] if same else _unlisted(name, known, kind)
     return None
-
-
-def _with_folder(folder: Path, known: Mapping[str, SystemSpec]) -> SystemSpec:
-    """The system of a folder that has an entry of its own, as `tandem systems convert` writes it: the checkpoint lies there."""
-    names = read_entries([folder / ENTRY], SystemSpec, taken=known)
-    if len(names) != 1:
-        raise ToolkitError(f"{folder / ENTRY} has {len(names)} entries", "it says what one system is")
-    [spec] = names.values()
-    passages = folder.resolve() / Path(spec.passage_checkpoint).name
-    towers = {"passage_checkpoint": str(passages)} if spec.passage_checkpoint and passages.is_dir() else {}
-    return replace(spec, checkpoint=str(folder.resolve()), **towers)
 
 
 def _unlisted(checkpoint: str, known: Container[str], kind: str | None) -> SystemSpec:

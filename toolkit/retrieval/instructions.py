@@ -43,11 +43,19 @@ def with_instructions(topics: Sequence[Topic], how: str, modes: Modes | None = N
     """The topics with their instructions (`full`), another wording of them (`short`, `keywords`: the benchmark's own, as in
     FollowIR's ablations), without any (`none`), with placebos in their place (`placebo`), with the instructions of another
     core query (`shuffled`), or with those of the opposite mode (`swapped`, which needs the modes' roles).
+
+    A topic without an instruction stays as it is. Raises ToolkitError where one with an instruction has no such wording.
     """
     if how not in CHOICES:
         raise ToolkitError(f"instructions cannot be {how!r}", f"known: {', '.join(CHOICES)}")
     if how in OTHER:
-        return worded(topics, how)
+        instructed = [topic for topic in topics if topic.instruction]
+        if lacking := [topic for topic in instructed if how not in topic.wordings]:
+            known = {wording for topic in topics for wording in topic.wordings}
+            hint = f"the data have: {', '.join(['full', *sorted(known)])}"
+            names = three(topic.query_id for topic in lacking)
+            raise ToolkitError(f"{len(lacking)} of {len(instructed)} instructions have no wording {how!r} ({names})", hint)
+        return [reworded(topic, topic.wordings[how]) if topic.instruction else topic for topic in topics]
     if how == SWAPPED:
         return swapped(topics, modes or Modes())
     return {"full": list, "none": without_instructions, PLACEBO: placebo, SHUFFLED: shuffled}[how](topics)
@@ -56,20 +64,6 @@ def with_instructions(topics: Sequence[Topic], how: str, modes: Modes | None = N
 def without_instructions(topics: Iterable[Topic]) -> list[Topic]:
     """The topics with the core query alone in every mode, as if the benchmark had no instructions."""
     return [without_instruction(topic) for topic in topics]
-
-
-def worded(topics: Sequence[Topic], name: str) -> list[Topic]:
-    """The topics with this wording of every instruction, joined to the query as the instruction was.
-
-    A topic without an instruction stays as it is. Raises ToolkitError where one with an instruction has no such wording.
-    """
-    instructed = [topic for topic in topics if topic.instruction]
-    if lacking := [topic for topic in instructed if name not in topic.wordings]:
-        known = {wording for topic in topics for wording in topic.wordings}
-        hint = f"the data have: {', '.join(['full', *sorted(known)])}"
-        names = three(topic.query_id for topic in lacking)
-        raise ToolkitError(f"{len(lacking)} of {len(instructed)} instructions have no wording {name!r} ({names})", hint)
-    return [reworded(topic, topic.wordings[name]) if topic.instruction else topic for topic in topics]
 
 
 def reworded(topic: Topic, instruction: str) -> Topic:

@@ -7,7 +7,7 @@ what it takes for relevant is. Such scores are not comparable with those of othe
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolkit.core.modes import BASE, INSTRUCTED
 from toolkit.core.runs import Run
@@ -118,20 +118,18 @@ def systems_of(run: Run) -> list[Lineage]:
     files = [name for name in (run.source, *run.source.split(", ")) if name and Path(name).is_file()]
     methods = [part(Recorded(name, run).record, "method") for name in dict.fromkeys(files)]
     lists = [steps for method in methods for name in STEPS if isinstance(steps := method.get(name), list)]
-    recorded = [_of_step(step) for steps in lists for step in steps if isinstance(step, dict) and "name" in step]
+    recorded = []  # the entry of the registry; of a system that has none, what the record says
+    for step in (step for steps in lists for step in steps if isinstance(step, dict) and "name" in step):
+        known = lineage(str(step["name"]))
+        model = step.get("checkpoint") or step.get("model")
+        if not (known.bases or known.family or not model):
+            found = lineage(str(model))
+            bases = (str(step["base"]), *lineage(str(step["base"])).bases) if step.get("base") else found.bases
+            family = found.family or (lineage(bases[0]).family if bases else "")
+            known = Lineage((*known.names, *found.names), bases, family)
+        recorded.append(known)
     names = [run.tag, *run.tag.split("+"), run.tag.partition(".rerank-")[2]]
     return recorded or [lineage(name) for name in dict.fromkeys(filter(None, names))]
-
-
-def _of_step(step: Mapping[str, Any]) -> Lineage:
-    """The entry of the registry; of a system that has none, what the record says."""
-    known = lineage(str(step["name"]))
-    model = step.get("checkpoint") or step.get("model")
-    if known.bases or known.family or not model:
-        return known
-    found = lineage(str(model))
-    bases = (str(step["base"]), *lineage(str(step["base"])).bases) if step.get("base") else found.bases
-    return Lineage((*known.names, *found.names), bases, found.family or (lineage(bases[0]).family if bases else ""))
 
 
 def circular(runs: Sequence[Run], found: Sequence[Share]) -> list[Circular]:

@@ -164,15 +164,17 @@ def check_turnover(a: Run, b: Run, judgments: Judgments) -> list[str]:
     first, second = (judged.intersection(run.query_ids) for run in (a, b))
     queries = len(first & second) / max(len(first | second), 1)
     documents = int((lookup(b.doc_ids, a.doc_ids) >= 0).sum()) / max(min(len(a.doc_ids), len(b.doc_ids)), 1)
-    found = []  # which share of the documents that are judged stands in a run anywhere
+    found, corpora = [], []  # which share of what is judged is in a run anywhere; which corpora its record names, if any
     for run in (a, b):
         places = [lookup(each.qrels.doc_ids, run.doc_ids) for each in judgments.parts]
         found.append(sum(int((each >= 0).sum()) for each in places) / max(sum(map(len, places)), 1))
+        recorded = Recorded(run.source, run).provenance.data.get("indexes", ()) if run.source else ()
+        contents = (part(index, "corpus").get("content") for index in (recorded if isinstance(recorded, list) else ()))
+        corpora.append(frozenset(map(str, filter(None, contents))))
     shares = (
         f"in common: {_share(queries)} of the queries, {_share(documents)} of the documents; judged documents found: "
         f"{_share(found[0])} in the baseline, {_share(found[1])} in the run"
     )
-    corpora = [_corpora(run) for run in (a, b)]
     known = all(corpora)
     if queries < QUERIES:
         raise ToolkitError(f"the queries are others: {shares}", "compare runs of the same topics")
@@ -188,10 +190,3 @@ def check_turnover(a: Run, b: Run, judgments: Judgments) -> list[str]:
 
 def _share(value: float) -> str:
     return f"{100 * value:.1f} %"
-
-
-def _corpora(run: Run) -> frozenset[str]:
-    """The digests of the corpora that were searched, as the run's record says; empty where nothing says so."""
-    recorded = Recorded(run.source, run).provenance.data.get("indexes", ()) if run.source else ()
-    contents = (part(index, "corpus").get("content") for index in (recorded if isinstance(recorded, list) else ()))
-    return frozenset(map(str, filter(None, contents)))

@@ -47,7 +47,7 @@ def lay_out(scores: Scores) -> Table:
         if reference_of(key[0]) or key[0] in scores.controls:
             below.add(len(rows))
         rows.append([*(label[part] for part in parts), *(values[key].get(place) for place in places)])
-        for name, cells in (*_intervals(bounds.get(key, {}), places), *_differences(changes.get(key, {}), places)):
+        for name, cells in _below(bounds.get(key), changes.get(key), places):
             below.add(len(rows))
             if key[1] != last[key[0]]:
                 details.add(len(rows))
@@ -85,21 +85,17 @@ def _columns(places: Sequence[Place]) -> list[Column]:
     return columns
 
 
-def _intervals(bounds: dict[Place, tuple[float, float]], places: Sequence[Place]) -> Iterator[tuple[str, list[Cell]]]:
-    """The rows below a run's own: from where to where each value may lie."""
+def _below(
+    bounds: dict[Place, tuple[float, float]] | None, changes: dict[Place, Change] | None, places: Sequence[Place]
+) -> Iterator[tuple[str, list[Cell]]]:
+    """The rows below a run's own: from where to where each value may lie; the difference from the baseline, its interval, p."""
     for end, name in enumerate(("interval from", "interval to")) if bounds else ():
         yield name, [Number(bounds[place][end], share=is_share(place[0])) if place in bounds else None for place in places]
-
-
-def _differences(changes: dict[Place, Change], places: Sequence[Place]) -> Iterator[tuple[str, list[Cell]]]:
-    """The rows below a run's own: difference from the baseline, its interval, and p."""
-    if not changes:
-        return
-    for name, field in (("difference", "difference"), ("95 % from", "low"), ("95 % to", "high")):
-        found = {place: getattr(change, field) for place, change in changes.items()}
-        cells = [Number(found[place], share=is_share(place[0]), signed=True) if place in found else None for place in places]
-        yield name, cells
-    yield "p", [Number(changes[place].p, p=True) if place in changes else None for place in places]
+    if changes:
+        for name, field in (("difference", "difference"), ("95 % from", "low"), ("95 % to", "high")):
+            found = {place: getattr(change, field) for place, change in changes.items()}
+            yield name, [Number(found[at], share=is_share(at[0]), signed=True) if at in found else None for at in places]
+        yield "p", [Number(changes[place].p, p=True) if place in changes else None for place in places]
 
 
 def is_share(measure: str) -> bool:

@@ -183,8 +183,14 @@ def describe(findings: Findings, *, measures: Iterable[str | Measure] | None = N
             f"a judged document's score equals another's in {_count(findings.tied_judged)} "
             f"(of {findings.tied_queries} with equal scores): ordered by document id, descending"
         )
-    if comparing := needing("scores"):
-        lines += _on_scores(findings, comparing)
+    comparing = needing("scores")
+    if comparing and findings.rank_only:
+        lines.append(f"every query has the same score at the same rank: {comparing} compares ranks, not scores")
+    elif comparing and findings.decimals is not None and (findings.decimals <= COARSE or findings.close):
+        lines.append(
+            f"scores have {findings.decimals} digits after the point: {findings.close} of {findings.comparisons} comparisons "
+            f"of {comparing} are within one step of the last"
+        )
     for query_ids, what, names in (
         (findings.unpaired, "judged in one mode only", needing("gold", "negatives")),
         (findings.without_gold, "without a gold document", needing("gold")),
@@ -223,17 +229,6 @@ def _coverage(findings: Findings, absent: str, *, gold: bool) -> list[str]:
         shown = ", ".join(f"{mode} {low}-{high}" if low != high else f"{mode} {high}" for mode, (low, high) in depths.items())
         lines.append(f"the modes have different depths ({shown}): the rank of a missing document depends on it")
     return lines
-
-
-def _on_scores(findings: Findings, names: str) -> list[str]:
-    if findings.rank_only:
-        return [f"every query has the same score at the same rank: {names} compares ranks, not scores"]
-    if findings.decimals is None or not (findings.decimals <= COARSE or findings.close):
-        return []
-    return [
-        f"scores have {findings.decimals} digits after the point: {findings.close} of {findings.comparisons} comparisons "
-        f"of {names} are within one step of the last"
-    ]
 
 
 def _some(query_ids: Sequence[str]) -> str:

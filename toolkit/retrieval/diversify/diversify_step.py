@@ -150,20 +150,20 @@ class Diversify(Step):
         which = "as tuned" if self.dev else lams
         how = f"best {self.depth}, {self.normalisation}, lambda {which}, {self.tail} the tail"
         tuning = f"tune lambda ({lams}) for MRecall@{CUTOFF} on {', '.join(self.dev)}, {len(self.judged)} data sets"
+        runs = [made.run for made in results.runs]
+        encoding = f"{len({doc_id for group in self.groups for doc_id in self._doc_ids(runs, group)}):,} documents"
+        if fetched := downloads(group.texts for group in self.groups if group.texts):
+            encoding += f" from {fetched}; how many are encoded depends on the texts"
+        else:
+            if missing := self.vectors.missing(self._wanted(runs)):
+                self.vectors.check()
+            encoding += f", {missing:,} texts to be encoded"
         return [
             ", ".join(f"{name} {value}" for name, value in self.vectors.facts().items()),
-            self._plan_encoding([made.run for made in results.runs]),
+            encoding,
             *([tuning] if self.dev else []),
             *(f"diversify {made.source}: {how}" for made in results.runs),
         ]
-
-    def _plan_encoding(self, runs: Sequence[Run]) -> str:
-        documents = len({doc_id for group in self.groups for doc_id in self._doc_ids(runs, group)})
-        if fetched := downloads(group.texts for group in self.groups if group.texts):
-            return f"{documents:,} documents from {fetched}; how many are encoded depends on the texts"
-        if missing := self.vectors.missing(self._wanted(runs)):
-            self.vectors.check()
-        return f"{documents:,} documents, {missing:,} texts to be encoded"
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """A run for every run and lambda."""
@@ -171,7 +171,17 @@ class Diversify(Step):
         if not self.groups:
             self._prepare_groups(runs, results)
         embedded = self.vectors.embed(self._wanted(runs))
-        tuning = self._tune(embedded) if self.dev else {}
+        tuning: dict[str, Any] = {}  # what the record says of it: each lambda with its value
+        if self.dev:
+            parts = [self._mmr(run, embedded, self.lams) for run in self.dev.values()]
+            values = tune({lam: join_runs(part[lam] for part in parts) for lam in self.lams}, self.judged)
+            say(f"MRecall@{CUTOFF}: " + ", ".join(f"{value:.4f} with lambda {lam:g}" for lam, value in values.items()))
+            tuning = {
+                "measure": f"MRecall@{CUTOFF}",
+                "runs": list(self.dev),
+                "data sets": [each.source for each in self.judged],
+            }
+            tuning["values"] = [{"lambda": lam, "value": value} for lam, value in values.items()]
         lams = [best_lambda({row["lambda"]: row["value"] for row in tuning["values"]})] if tuning else self.lams
         new: list[Made] = []
         for made in results.runs:
@@ -185,15 +195,6 @@ class Diversify(Step):
 
     def _mmr(self, run: Run, embedded: Embedded, lams: Sequence[float]) -> dict[float, Run]:
         return mmr(run, embedded, lams, self.normalisation, self.depth, scale=self.scale, tail=self.tail)
-
-    def _tune(self, embedded: Embedded) -> dict[str, Any]:
-        """What the record says of the tuning: each lambda with its value."""
-        parts = [self._mmr(run, embedded, self.lams) for run in self.dev.values()]
-        values = tune({lam: join_runs(part[lam] for part in parts) for lam in self.lams}, self.judged)
-        rows = [{"lambda": lam, "value": value} for lam, value in values.items()]
-        sets = [qrels.source for qrels in self.judged]
-        say(f"MRecall@{CUTOFF}: " + ", ".join(f"{value:.4f} with lambda {lam:g}" for lam, value in values.items()))
-        return {"measure": f"MRecall@{CUTOFF}", "runs": list(self.dev), "data sets": sets, "values": rows}
 
     def _report(self, lam: float, constant: np.ndarray) -> dict[str, Any]:
         largest = "each question's largest score" if self.normalisation == "release" else float(constant[0])
