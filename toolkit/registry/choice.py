@@ -80,7 +80,13 @@ def choose_system(
         return _checked(_of_object(name, known, kind), query_template, plain_template, passage_template)
     name = str(name)
     if prefix := next(filter(name.startswith, RESOLVERS), None):
-        return _checked(_resolved(name, prefix, known, kind), query_template, plain_template, passage_template)
+        # a model of somebody else's registry, which only its own package knows, as an object: of the kind that it says
+        made, parameters = RESOLVERS[prefix](name.removeprefix(prefix))
+        if kind not in (None, made.kind):
+            raise ToolkitError(f"{name} is of kind {made.kind}, not {kind}", "leave --kind out")
+        found = replace(_of_object(made, known, made.kind), parameters=parameters, remote_code=made.has_code)
+        found = replace(found, name=_as_name(name), description=made.description)
+        return _checked(found, query_template, plain_template, passage_template)
     refuse_taken(name, (*unread, *broken))
     spec = _find(name, known, kind) or _of_library(name, known) or _on_server(name, known, kind or of_server)
     if spec is None:
@@ -103,7 +109,12 @@ def choose_system(
     if pooling is not None:
         spec = replace(spec, parameters={**spec.parameters, "pooling": pooling})
     if spec.is_python:
-        spec = _of_source(spec)
+        # its module's digest is its revision: another file is another system, and makes other vectors
+        digest = find_source(spec.checkpoint).sha256
+        if spec.revision not in ("", digest):
+            message = f"{spec.name}: {spec.checkpoint} is another file than its entry says (SHA-256 {digest[:12]})"
+            raise ToolkitError(message, f"it has revision {spec.revision[:12]}: leave that out, or take the file it was")
+        spec = replace(spec, revision=digest)
         spec = NamedSpec(**vars(spec)) if named else spec
     return _checked(spec, query_template, plain_template, passage_template)
 
@@ -118,15 +129,6 @@ def _checked(spec: SystemSpec, query: str | None, plain: str | None, passage: st
     spec = replace(spec, templates=own | mine)
     check_system(spec)
     return spec
-
-
-def _of_source(spec: SystemSpec) -> SystemSpec:
-    """A system of Python with the digest of its module as revision: another file is another system, and makes other vectors."""
-    digest = find_source(spec.checkpoint).sha256
-    if spec.revision not in ("", digest):
-        message = f"{spec.name}: {spec.checkpoint} is another file than its entry says (SHA-256 {digest[:12]})"
-        raise ToolkitError(message, f"it has revision {spec.revision[:12]}: leave that out, or take the file it was")
-    return replace(spec, revision=digest)
 
 
 def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec:
@@ -145,15 +147,6 @@ def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec
     source = digest_of({"": path} if path and ours else own_files(path) if path else {})
     identity = str(getattr(made, "identity", "") or uuid.uuid4().hex)
     return ObjectSpec(**vars(spec) | {"revision": "-".join(filter(None, [source, identity]))}, instance=made)
-
-
-def _resolved(name: str, prefix: str, known: Container[str], kind: str | None) -> ObjectSpec:
-    """A model of somebody else's registry, which only its own package knows, as an object: of the kind that it says."""
-    made, parameters = RESOLVERS[prefix](name.removeprefix(prefix))
-    if kind not in (None, made.kind):
-        raise ToolkitError(f"{name} is of kind {made.kind}, not {kind}", "leave --kind out")
-    spec = replace(_of_object(made, known, made.kind), parameters=parameters, remote_code=made.has_code)
-    return replace(spec, name=_as_name(name), description=made.description)
 
 
 @functools.cache

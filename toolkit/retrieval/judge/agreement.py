@@ -49,26 +49,22 @@ def read_labels(path: str | Path) -> Labels:
     """
     data, source = read_bytes(path), source_name(path)
     if without_marks(data).lstrip().startswith(b"{"):
-        return Labels(source, _from_json(data, source), True)
+        labels: dict[Key, int | None] = {}
+        problems: list[str] = []
+
+        def read(row: Any) -> tuple[Key, int | None]:
+            key, label = _row(row)
+            if labels.setdefault(key, label) != label:
+                raise ValueError("the same pair again, with another label")
+            return key, label
+
+        rows = tuple(json_rows(text_lines(data, source), read, problems))
+        if problems or not labels:
+            raise ToolkitError(f"{source}: no labelled pairs", FORM, problems=problems)
+        return Labels(source, rows, True)
     lines = (row for row in read_qrels(path) if row.doc_id != NOTHING)
-    rows = (((row.query_id, row.iteration, row.doc_id), row.relevance) for row in lines)
-    return Labels(source_name(path), tuple((key, None if label < 0 else int(label > 0)) for key, label in rows), False)
-
-
-def _from_json(data: bytes, source: str) -> tuple[tuple[Key, int | None], ...]:
-    labels: dict[Key, int | None] = {}
-    problems: list[str] = []
-
-    def read(row: Any) -> tuple[Key, int | None]:
-        key, label = _row(row)
-        if labels.setdefault(key, label) != label:
-            raise ValueError("the same pair again, with another label")
-        return key, label
-
-    rows = tuple(json_rows(text_lines(data, source), read, problems))
-    if problems or not labels:
-        raise ToolkitError(f"{source}: no labelled pairs", FORM, problems=problems)
-    return rows
+    given = (((row.query_id, row.iteration, row.doc_id), row.relevance) for row in lines)
+    return Labels(source, tuple((key, None if label < 0 else int(label > 0)) for key, label in given), False)
 
 
 def _row(row: Any) -> tuple[Key, int | None]:

@@ -88,9 +88,8 @@ def _search_blocks(work: SearchBlocks, done: Container[int], executor: Executor)
     for number, runs in found.items():
         run = join_runs(runs)
         place = {query_id: code for code, query_id in enumerate(run.query_ids)}
-        wanted = [
-            place[topic.query_id] for topic in left[number].topics if topic.query_id in place
-        ]  # in the order of the topics
+        # in the order of the topics
+        wanted = [place[topic.query_id] for topic in left[number].topics if topic.query_id in place]
         codes = np.empty(len(wanted), np.int32)
         codes[wanted] = np.arange(len(wanted), dtype=np.int32)
         run = run.take(np.argsort(codes[run.queries], kind="stable"))
