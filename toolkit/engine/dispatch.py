@@ -30,6 +30,13 @@ class Lost(NamedTuple):
     message: str
 
 
+class Report(NamedTuple):
+    """What a worker says: `Ready`, a number of bytes when a unit is done, `Failure`, `Lost`."""
+
+    worker: Any
+    said: Any
+
+
 @dataclass
 class _Unit:
     """A unit on its way.

@@ -17,7 +17,7 @@ from toolkit import __version__
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.system.files import UNITS, is_stream, temporary_folder
 from toolkit.core.system.progress import say
-from toolkit.engine.dispatch import Dispatch, Lost
+from toolkit.engine.dispatch import Dispatch, Lost, Report
 from toolkit.engine.places import Place
 from toolkit.engine.ray_session import RaySession
 from toolkit.engine.unit_files import UnitFiles, mark, unmark
@@ -243,11 +243,8 @@ class RayCluster:
         """Let a worker compute a unit of these files, on which it reports."""
         self._waiting[worker.compute.remote(files, number, digest)] = worker
 
-    def wait(self, seconds: float) -> tuple[Any, Any] | None:
-        """The next worker that reports, and what it says: `Ready`, a number of bytes when a unit is done, `Failure` or `Lost`.
-
-        None after so long. Raises ToolkitError where the cluster itself is lost.
-        """
+    def wait(self, seconds: float) -> Report | None:
+        """The next report, or None after so long. Raises ToolkitError where the cluster itself is lost."""
         self._session.check(lambda node: room_of(node, self._needs) > 0)
         ready, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=seconds)
         if not ready:
@@ -255,14 +252,14 @@ class RayCluster:
         worker = self._waiting.pop(ready[0])
         errors = self._ray.exceptions
         try:
-            return worker, self._ray.get(ready[0])
+            return Report(worker, self._ray.get(ready[0]))
         except errors.RayTaskError as error:
-            return worker, Failure(" ".join(str(error.cause).split()) or type(error.cause).__name__)
+            return Report(worker, Failure(" ".join(str(error.cause).split()) or type(error.cause).__name__))
         except errors.RayError as error:
             text = " ".join(str(error).split())
             if isinstance(error, errors.OutOfMemoryError) or "low on memory" in text:
-                return worker, Lost("the worker was ended because its node ran out of memory")
-            return worker, Lost(f"the worker ended ({text[:160]})")
+                return Report(worker, Lost("the worker was ended because its node ran out of memory"))
+            return Report(worker, Lost(f"the worker ended ({text[:160]})"))
 
     def keep(self, worker: Any) -> None:
         """Keep a worker that is idle for other work."""
