@@ -80,13 +80,7 @@ def choose_system(
         return _checked(_of_object(name, known, kind), query_template, plain_template, passage_template)
     name = str(name)
     if prefix := next(filter(name.startswith, RESOLVERS), None):
-        # a model of somebody else's registry, which only its own package knows, as an object: of the kind that it says
-        made, parameters = RESOLVERS[prefix](name.removeprefix(prefix))
-        if kind not in (None, made.kind):
-            raise ToolkitError(f"{name} is of kind {made.kind}, not {kind}", "leave --kind out")
-        found = replace(_of_object(made, known, made.kind), parameters=parameters, remote_code=made.has_code)
-        found = replace(found, name=_as_name(name), description=made.description)
-        return _checked(found, query_template, plain_template, passage_template)
+        return _checked(_resolved(name, prefix, known, kind), query_template, plain_template, passage_template)
     refuse_taken(name, (*unread, *broken))
     spec = _find(name, known, kind) or _of_library(name, known) or _on_server(name, known, kind or of_server)
     if spec is None:
@@ -109,12 +103,7 @@ def choose_system(
     if pooling is not None:
         spec = replace(spec, parameters={**spec.parameters, "pooling": pooling})
     if spec.is_python:
-        # its module's digest is its revision: another file is another system, and makes other vectors
-        digest = find_source(spec.checkpoint).sha256
-        if spec.revision not in ("", digest):
-            message = f"{spec.name}: {spec.checkpoint} is another file than its entry says (SHA-256 {digest[:12]})"
-            raise ToolkitError(message, f"it has revision {spec.revision[:12]}: leave that out, or take the file it was")
-        spec = replace(spec, revision=digest)
+        spec = _of_source(spec)
         spec = NamedSpec(**vars(spec)) if named else spec
     return _checked(spec, query_template, plain_template, passage_template)
 
@@ -129,6 +118,15 @@ def _checked(spec: SystemSpec, query: str | None, plain: str | None, passage: st
     spec = replace(spec, templates=own | mine)
     check_system(spec)
     return spec
+
+
+def _of_source(spec: SystemSpec) -> SystemSpec:
+    """A system of Python with the digest of its module as revision: another file is another system, and makes other vectors."""
+    digest = find_source(spec.checkpoint).sha256
+    if spec.revision not in ("", digest):
+        message = f"{spec.name}: {spec.checkpoint} is another file than its entry says (SHA-256 {digest[:12]})"
+        raise ToolkitError(message, f"it has revision {spec.revision[:12]}: leave that out, or take the file it was")
+    return replace(spec, revision=digest)
 
 
 def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec:
@@ -149,6 +147,15 @@ def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec
     return ObjectSpec(**vars(spec) | {"revision": "-".join(filter(None, [source, identity]))}, instance=made)
 
 
+def _resolved(name: str, prefix: str, known: Container[str], kind: str | None) -> ObjectSpec:
+    """A model of somebody else's registry, which only its own package knows, as an object: of the kind that it says."""
+    made, parameters = RESOLVERS[prefix](name.removeprefix(prefix))
+    if kind not in (None, made.kind):
+        raise ToolkitError(f"{name} is of kind {made.kind}, not {kind}", "leave --kind out")
+    spec = replace(_of_object(made, known, made.kind), parameters=parameters, remote_code=made.has_code)
+    return replace(spec, name=_as_name(name), description=made.description)
+
+
 @functools.cache
 def _warn_once(message: str) -> None:
     """A command may look up several systems, each in the same files."""
@@ -163,9 +170,7 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
     if name.startswith(PYTHON):
         return _unlisted(name, known, kind)
     if (Path(name) / ENTRY).is_file():
-        folder = Path(
-            name
-        ).resolve()  # with an entry of its own, as `tandem systems convert` writes it: the checkpoint is there
+        folder = Path(name).resolve()  # as `tandem systems convert` writes it, with an entry: the checkpoint is there
         names = read_entries([Path(name) / ENTRY], SystemSpec, taken=known)
         if len(names) != 1:
             raise ToolkitError(f"{Path(name) / ENTRY} has {len(names)} entries", "it says what one system is")
