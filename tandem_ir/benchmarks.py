@@ -43,20 +43,15 @@ def load(
     from toolkit.datasets import load as load_benchmark
 
     if topics is not None:
-        _write(Path(benchmark), docs, topics, qrels, modes or {}, measures)
-    benchmark = str(benchmark)
+        from toolkit.core.modes import Modes
+        from toolkit.datasets.own.own_new import from_tables, new_folder
 
+        declared = Modes.declared(modes or {}, "modes")
+        content = from_tables({} if docs is None else docs, topics, qrels, declared)
+        new_folder(Path(benchmark), content, declared, measures=measures)
+    benchmark = str(benchmark)
     selection = find(benchmark)
     return load_benchmark(selection.benchmark) if selection else open_collection(benchmark)
-
-
-def _write(folder: Path, docs: Any, topics: Any, qrels: Any, modes: Modes, measures: Sequence[str]) -> None:
-    from toolkit.core.modes import Modes
-    from toolkit.datasets.own.own_new import from_tables, new_folder
-
-    declared = Modes.declared(modes, "modes")
-    content = from_tables({} if docs is None else docs, topics, qrels, declared)
-    new_folder(folder, content, declared, measures=measures)
 
 
 def read_run(path: File, form: str = "") -> Run:

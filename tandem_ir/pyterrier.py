@@ -162,8 +162,7 @@ class Reranker(_OneStep):
     def transform(self, results: pd.DataFrame) -> pd.DataFrame:
         """Results (`qid`, `query`, `docno`, and `score` or the order of the rows) to results in their new order."""
         own = self.index is None and self.docs is None
-        needed = ["qid", "query", "docno", *([self.text_field] if own else [])]
-        pt.validate.columns(results, includes=needed)
+        pt.validate.columns(results, includes=["qid", "query", "docno", *([self.text_field] if own else [])])
         rest = results.drop(columns=["score", "rank"], errors="ignore")
         if results.empty:
             return rest.reindex(columns=[*rest.columns, "score", "rank"])
@@ -238,18 +237,14 @@ def Experiment(
     runs = [_run(name, system, frame) for name, system in retr_systems.items()]
     if isinstance(baseline, int):
         baseline = list(retr_systems)[baseline]
-    scores = evaluate(
-        runs,
-        benchmark=benchmark,
-        qrels=qrels,
-        measures=eval_metrics,
-        by_query=bool(perquery),
-        missing=missing,
-        baseline=None if baseline is None else Baseline(baseline, Testing(test)),
-    )
+    judging = {"benchmark": benchmark, "qrels": qrels, "measures": eval_metrics, "missing": missing}
+    first = None if baseline is None else Baseline(baseline, Testing(test))
+    scores = evaluate(runs, **judging, by_query=bool(perquery), baseline=first)
     rows = sorted(scores.rows, key=lambda row: list(retr_systems).index(row.run))  # stable: groups stay in their order
     scores = replace(scores, rows=tuple(rows))
-    tables = [_averages(scores, by_group), _values(scores)] if perquery else [_averages(scores, by_group)]
+    of_queries = [(row.run, row.query_id, row.mode, row.measure, row.value) for row in scores.rows if row.query_id]
+    by_query = pd.DataFrame(of_queries, columns=["name", "qid", "mode", "measure", "value"])
+    tables = [_averages(scores, by_group), by_query] if perquery else [_averages(scores, by_group)]
     for table in tables:
         table.attrs["notes"] = scores.notes
     tables = [table if round is None else table.round(round) for table in tables]
@@ -264,8 +259,7 @@ def _run(name: str, system: Any, frame: pd.DataFrame) -> Run:
     found = system.transform(frame) if isinstance(system, pt.Transformer) else system
     if isinstance(found, pd.DataFrame) and found.empty:
         raise ToolkitError(f"{name} has no results for {len(frame)} topics ({three(frame['qid'])})", "do the ids fit?")
-    run = as_run(found)
-    return replace(run, tag=name, source=name)
+    return replace(as_run(found), tag=name, source=name)
 
 
 def _label(row: Score) -> str:
@@ -291,8 +285,3 @@ def _change(row: Score, change: Change | None) -> dict[str, Any]:
         return {}
     values = {"+": change.up, "-": change.down, "p-value": change.p, "p-value corrected": change.holm}
     return {f"{_label(row)} {name}": value for name, value in values.items()}
-
-
-def _values(scores: Scores) -> pd.DataFrame:
-    rows = [(row.run, row.query_id, row.mode, row.measure, row.value) for row in scores.rows if row.query_id]
-    return pd.DataFrame(rows, columns=["name", "qid", "mode", "measure", "value"])

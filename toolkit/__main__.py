@@ -17,12 +17,7 @@ SHARED = (
 def commands() -> dict[str, str]:
     """Each command with its summary, the first line of its docstring, read from the files without importing them."""
     files = sorted(file for file in Path(__file__).parent.glob("*.py") if file.stem not in SHARED)
-    return {file.stem: _first_line(file).strip('"') for file in files}
-
-
-def _first_line(file: Path) -> str:
-    with file.open(encoding="utf-8") as lines:
-        return lines.readline().rstrip("\n")
+    return {file.stem: file.read_text(encoding="utf-8").partition("\n")[0].strip('"') for file in files}
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -7,15 +7,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from toolkit.judging_options import (
-    benchmark_option,
-    by_query_option,
-    judged_options,
-    measure_option,
-    mode_option,
-    qrels_option,
-    seed_option,
-)
+from toolkit import judging_options as judging
 from toolkit.model_options import endpoint_options, systems_option, trust_python_option
 from toolkit.options import depth_option, table_options, topics_option
 from toolkit.parsers import command, main, subcommands
@@ -46,15 +38,15 @@ def run(args: argparse.Namespace) -> None:
 
 def perspective_options(sub: argparse.ArgumentParser) -> None:
     """`--qrels` and `--benchmark`, which may stand together: judgments of one's own for the benchmark's groups; `--modes`."""
-    qrels_option(sub)
-    benchmark_option(sub)
-    mode_option(sub)
+    judging.qrels_option(sub)
+    judging.benchmark_option(sub)
+    judging.mode_option(sub)
 
 
 def instruction_options(sub: argparse.ArgumentParser, **how: Any) -> None:
     """`--benchmark` or `--topics`: whose instructions are looked at."""
     given = sub.add_mutually_exclusive_group()
-    benchmark_option(given, BENCHMARK, **how)
+    judging.benchmark_option(given, BENCHMARK, **how)
     topics_option(given)
 
 
@@ -68,19 +60,19 @@ def order_options(sub: argparse.ArgumentParser) -> None:
     """compare instruction first with query first: nDCG, Robustness, paired differences"""
     sub.add_argument("first", metavar="RUN_INSTRUCTION_FIRST", help="run of the queries as the benchmark has them")
     sub.add_argument("second", metavar="RUN_QUERY_FIRST", help="run of the same queries in the other order")
-    judged_options(sub, BENCHMARK)
+    judging.judged_options(sub, BENCHMARK)
     cutoff_option(sub, 10)
-    by_query_option(sub)
+    judging.by_query_option(sub)
 
 
 def paraphrase_options(sub: argparse.ArgumentParser) -> None:
     """compare instructions with paraphrases of them: spread and worst case of nDCG"""
     sub.add_argument("run", metavar="RUN", help="run of the instructions")
     sub.add_argument("reworded", metavar="PARAPHRASE_RUN", help="run of their paraphrases")
-    judged_options(sub, BENCHMARK)
+    judging.judged_options(sub, BENCHMARK)
     sub.add_argument("--paraphrase-qrels", metavar="QRELS", help="with --qrels: qrels files of the paraphrases", **SEVERAL)
     cutoff_option(sub, 10)
-    by_query_option(sub)
+    judging.by_query_option(sub)
 
 
 def overlap_options(sub: argparse.ArgumentParser) -> None:
@@ -89,15 +81,15 @@ def overlap_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--filter-run", required=True, metavar="F", help="the lexical run")
     text = "how many of its best documents of each query count (default: 10)"
     sub.add_argument("--filter-depth", type=int, default=10, metavar="N", help=text)
-    judged_options(sub, BENCHMARK)
+    judging.judged_options(sub, BENCHMARK)
     cutoff_option(sub, 10)
-    seed_option(sub)
+    judging.seed_option(sub)
 
 
 def diversity_options(sub: argparse.ArgumentParser) -> None:
     """measure how unlike the instructions of one query are: ROUGE-L over all pairs"""
     instruction_options(sub)
-    by_query_option(sub)
+    judging.by_query_option(sub)
 
 
 def dimension_options(sub: argparse.ArgumentParser) -> None:
@@ -108,7 +100,7 @@ def dimension_options(sub: argparse.ArgumentParser) -> None:
     systems_option(sub)
     trust_python_option(sub)
     endpoint_options(sub)
-    by_query_option(sub)
+    judging.by_query_option(sub)
 
 
 def coverage_options(sub: argparse.ArgumentParser) -> None:
@@ -116,7 +108,7 @@ def coverage_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("runs", nargs="+", metavar="RUN", help="runs; of several also the union")
     perspective_options(sub)
     depth_option(sub, 100)
-    by_query_option(sub)
+    judging.by_query_option(sub)
 
 
 def stance_options(sub: argparse.ArgumentParser) -> None:
@@ -129,29 +121,29 @@ def stance_options(sub: argparse.ArgumentParser) -> None:
     text = "query id, tab, the perspective that supports (default: the first of the two)"
     sub.add_argument("--stances", metavar="TSV", help=text)
     cutoff_option(sub, 5)
-    by_query_option(sub)
+    judging.by_query_option(sub)
 
 
 def crosslingual_options(sub: argparse.ArgumentParser) -> None:
     """compare queries in the documents' language with English ones, side by side"""
     sub.add_argument("multi", metavar="MULTI", help="run of the queries in the documents' language")
     sub.add_argument("cross", metavar="CROSS", help="run of the English queries")
-    benchmark_option(sub, "mfollowir")
+    judging.benchmark_option(sub, "mfollowir")
 
 
 def agreement_options(sub: argparse.ArgumentParser) -> None:
     """compare how measures order runs: Kendall's tau-b, also with the gold document's movement"""
     sub.add_argument("runs", nargs="+", metavar="RUN", help="runs, two at least")
-    judged_options(sub, required=True)
-    measure_option(sub)
+    judging.judged_options(sub, required=True)
+    judging.measure_option(sub)
 
 
 def power_options(sub: argparse.ArgumentParser) -> None:
     """find the smallest difference that a benchmark shows, and how many core queries others need"""
-    judged_options(sub, required=True)
+    judging.judged_options(sub, required=True)
     runs = "run files of systems like yours, two or more: differences between them are drawn (default: the registered runs)"
     sub.add_argument("--run", dest="runs", metavar="RUN", default=[], help=runs, **SEVERAL)
-    measure_option(sub)
+    judging.measure_option(sub)
     wanted = "differences of a measure whose number of core queries is wanted (default: 0.01 0.02 0.05)"
     sub.add_argument("--difference", dest="differences", type=float, metavar="X", default=[], help=wanted, **SEVERAL)
     share = "in which share of samples a difference is to be shown (default: 0.8)"

@@ -28,8 +28,7 @@ Exit status: 0 without problems (there may be warnings), 1 with problems, 2 wher
 def parser() -> argparse.ArgumentParser:
     result = command("benchmarks", __doc__)
     add = subcommands(result)
-    list_parser = add("list", "list every benchmark, and what of it is on this machine", list_all)
-    table_options(list_parser, numbers=False, tsv=True)
+    table_options(add("list", "list every benchmark, and what of it is on this machine", list_all), numbers=False, tsv=True)
     show_parser = add("show", "show all that is known of one benchmark", show)
     show_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     stats = "its sizes, computed, beside what its paper's table of statistics prints"

@@ -72,22 +72,11 @@ def problems() -> Iterator[tuple[str, str]]:
             yield from ((f"benchmarks/{spec.name}", f"{finding.group}: {finding.problem}") for finding in findings)
 
 
-def remove_leftovers() -> Iterator[Path]:
-    """Remove the temporary files and folders of processes that were killed, here and in the system's temporary folder: what
-    was removed. What a living process writes is locked, and stays.
-    """
-    places = [Path(tempfile.gettempdir()).iterdir(), home().rglob(".*.part")]
-    for path in sorted(path for place in places for path in place if TEMPORARY.fullmatch(path.name)):
-        if remove_left(path):
-            yield path
-
-
 def remove(names: Sequence[str], *, dry_run: bool = False) -> list[Entry]:
     """Remove entries by name; what was, or would be, removed. ToolkitError, before anything goes, where a name is unknown."""
     known = {entry.name: entry for entry in entries()}
     names = list(dict.fromkeys(name.rstrip("/") for name in names))
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown := [name for name in names if name not in known]:
         raise ToolkitError(f"{home()} has no {unknown[0]!r}", f"{did_you_mean(unknown[0], known)}see `tandem cache list`")
     chosen = [known[name] for name in names]
     for entry in () if dry_run else chosen:
@@ -121,9 +110,11 @@ def list_all(args: argparse.Namespace) -> None:
 
 
 def verify_all(args: argparse.Namespace) -> int:
-    if args.fix:
-        for path in remove_leftovers():
-            note(f"removed {path}")
+    if args.fix:  # temporary files and folders of processes that were killed; what a living process writes is locked, and stays
+        places = [Path(tempfile.gettempdir()).iterdir(), home().rglob(".*.part")]
+        for path in sorted(path for place in places for path in place if TEMPORARY.fullmatch(path.name)):
+            if remove_left(path):
+                note(f"removed {path}")
     left = list(problems())
     if left:
         write_tables(Table((Column("name", label=True), Column("problem", prose=True)), left), args, heads=False)

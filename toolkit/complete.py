@@ -63,7 +63,9 @@ def parser(commands: Mapping[str, str], line: str) -> argparse.ArgumentParser:
     if written_out and words[1] in commands:
         chosen = importlib.import_module(f"toolkit.{words[1]}").parser()
         for command, below in with_subcommands(words[1], chosen):
-            _attach(command, below)
+            for action in below._actions:
+                if found := completer_of(command, action):
+                    action.completer = _completer(found)
         choices.choices[words[1]] = chosen
     return top
 
@@ -81,12 +83,6 @@ def completer_of(command: str, action: argparse.Action) -> Complete | None:
     """What completes an option or a positional; None where that is its choices, or files."""
     called = action.option_strings[-1] if action.option_strings else str(action.metavar)
     return None if action.choices else BY_COMMAND.get((command, called)) or BY_NAME.get(called)
-
-
-def _attach(command: str, made: argparse.ArgumentParser) -> None:
-    for action in made._actions:
-        if found := completer_of(command, action):
-            action.completer = _completer(found)
 
 
 def _completer(complete: Complete) -> Callable[..., list[str]]:

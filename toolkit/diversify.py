@@ -9,6 +9,7 @@ examples:
 
 import argparse
 import sys
+from typing import Any
 
 from toolkit.model_options import model_options, recipe_options, system_option
 from toolkit.options import depth_option, dry_run_option, run_output, tail_option, text_options, topics_option
@@ -23,33 +24,15 @@ def parser() -> argparse.ArgumentParser:
     parser = command("diversify", SUMMARY, EXAMPLES)
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run file (TREC, Parquet, JSON); - is standard input")
     how = parser.add_argument_group("how (maximal marginal relevance)")
-    how.add_argument(
-        "--lam",
-        nargs="+",
-        action="extend",
-        type=float,
-        default=[],
-        metavar="X",
-        help="weight of relevance, from 0 to 1; each gives a run (default: 0.5 0.75 0.9 0.95 0.99)",
-    )
-    how.add_argument(
-        "--tune", nargs="+", action="extend", default=[], metavar="RUN", help="choose lambda for MRecall@5 on these runs"
-    )
-    how.add_argument(
-        "--qrels",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="QRELS",
-        help="judgments of the runs of --tune; the macro average is over these files, or over the groups of --topics",
-    )
+    several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+    text = "weight of relevance, from 0 to 1; each gives a run (default: 0.5 0.75 0.9 0.95 0.99)"
+    how.add_argument("--lam", type=float, metavar="X", help=text, **several)
+    how.add_argument("--tune", metavar="RUN", help="choose lambda for MRecall@5 on these runs", **several)
+    text = "judgments of the runs of --tune; the macro average is over these files, or over the groups of --topics"
+    how.add_argument("--qrels", metavar="QRELS", help=text, **several)
     depth_option(how, 100)
-    how.add_argument(
-        "--normalisation",
-        choices=("paper", "release"),
-        default="paper",
-        help="divide scores by the run's largest (the paper) or by each question's (its released code)",
-    )
+    text = "divide scores by the run's largest (the paper) or by each question's (its released code)"
+    how.add_argument("--normalisation", choices=("paper", "release"), default="paper", help=text)
     how.add_argument("--scale", metavar="X", help="the constant to divide by: a number, or the release's (wikipedia/bm25)")
     how.add_argument("--setting", metavar="X", help="lambda and scale of BERDS for a corpus and a retriever (wikipedia/bm25)")
     tail_option(how)

@@ -24,12 +24,8 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 def parser() -> argparse.ArgumentParser:
     parser = command("encode", SUMMARY, EXAMPLES)
     what = parser.add_argument_group("what to encode")
-    what.add_argument(
-        "what",
-        nargs="*",
-        metavar="CORPUS",
-        help="a file or folder (JSONL, TSV, TREC text), a benchmark's corpus, an id of ir_datasets, -; or verify DIR",
-    )
+    text = "a file or folder (JSONL, TSV, TREC text), a benchmark's corpus, an id of ir_datasets, -; or verify DIR"
+    what.add_argument("what", nargs="*", metavar="CORPUS", help=text)
     topics_option(what)
     how = parser.add_argument_group("how")
     system_option(how)
@@ -47,7 +43,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> int:
     if args.what[:1] == ["verify"] and len(args.what) == 2:
-        return _verify(Path(args.what[1]))
+        from toolkit.files.formats.vectors import verify_vectors
+
+        folder = Path(args.what[1])
+        return report(folder, verify_vectors(folder))
     if len(args.what) > 1:
         raise ToolkitError(f"{len(args.what)} corpora", "name one, or --topics T")
     if not args.system:
@@ -56,8 +55,7 @@ def main(args: argparse.Namespace) -> int:
         raise ToolkitError("no folder for the vectors", "name one with --output")
     from toolkit.jobs.encode_jobs import EncodeJob, encode
 
-    job = EncodeJob(args.what[0] if args.what else None, **options_of(args, encode))
-    made = make(job, args)
+    made = make(EncodeJob(args.what[0] if args.what else None, **options_of(args, encode)), args)
     if made is None:
         return 0
     counts, dimension = made
@@ -65,12 +63,6 @@ def main(args: argparse.Namespace) -> int:
     what = "topics" if args.topics else "documents"
     note(f"{args.output}: {counts.documents} {what}{left_out}, {dimension} dimensions")
     return 0
-
-
-def _verify(folder: Path) -> int:
-    from toolkit.files.formats.vectors import verify_vectors
-
-    return report(folder, verify_vectors(folder))
 
 
 if __name__ == "__main__":

@@ -7,15 +7,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from toolkit import judging_options as judging
 from toolkit.core.errors import ToolkitError
-from toolkit.judging_options import (
-    baseline_option,
-    by_query_option,
-    judgment_options,
-    ori_unit_option,
-    significance_options,
-    testing_of,
-)
 from toolkit.options import table_options
 from toolkit.parsers import command
 from toolkit.printing import write_tables
@@ -47,33 +40,22 @@ def parser() -> argparse.ArgumentParser:
     made = command("evaluate", __doc__, EPILOG)
     made.add_argument("runs", nargs="*", metavar="RUN", help="run files in any format: [MODE=]F")
     made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
-    judgment_options(made)
-    ori_unit_option(made)
-    by_query_option(made)
+    judging.judgment_options(made)
+    judging.ori_unit_option(made)
+    judging.by_query_option(made)
     made.add_argument("--by-type", action="store_true", help="also a row for each type of question")
-    made.add_argument(
-        "--references", action="store_true", help="also what blind, random, oracle and reversed rankings would score"
-    )
+    text = "also what blind, random, oracle and reversed rankings would score"
+    made.add_argument("--references", action="store_true", help=text)
     made.add_argument("--intervals", action="store_true", help="also where each value may lie: 95 %%, over core queries")
-    made.add_argument(
-        "--explain",
-        metavar="QUERY",
-        help="ranks of the documents of one query in each mode, and the values that follow from them",
-    )
-    made.add_argument(
-        "--published",
-        nargs="?",
-        const="",
-        metavar="SYSTEM",
-        help="compare with the paper's numbers for the run's system, or for this one (of the registry, or as the paper has it)",
-    )
-    standing = (
-        "where each number stands among the published ones of all systems (followir: 200 models), and who stands next to it"
-    )
-    made.add_argument("--standing", action="store_true", help=standing)
+    text = "ranks of the documents of one query in each mode, and the values that follow from them"
+    made.add_argument("--explain", metavar="QUERY", help=text)
+    text = "compare with the paper's numbers for the run's system, or for this one (of the registry, or as the paper has it)"
+    made.add_argument("--published", nargs="?", const="", metavar="SYSTEM", help=text)
+    text = "where each number stands among the published ones of all systems (followir: 200 models), and who stands next to it"
+    made.add_argument("--standing", action="store_true", help=text)
     against = made.add_argument_group("compared with one of the runs")
-    baseline_option(against, action="append")
-    significance_options(against)
+    judging.baseline_option(against, action="append")
+    judging.significance_options(against)
     table_options(made, "trec", "mteb")
     return made
 
@@ -126,7 +108,7 @@ def _baselines(args: argparse.Namespace) -> list[Baseline | None]:
         raise ToolkitError("trec_eval's lines have no place for markers", "--format table, latex, csv or json")
     from toolkit.evaluation.comparison.comparison import Baseline
 
-    names, testing = list(dict.fromkeys(args.baseline)), testing_of(args)
+    names, testing = list(dict.fromkeys(args.baseline)), judging.testing_of(args)
     return [Baseline(name, testing, tuple(other for other in names if other != name)) for name in names]
 
 

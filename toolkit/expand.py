@@ -14,18 +14,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolkit import model_options
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.specs import MODEL
-from toolkit.model_options import (
-    endpoint_options,
-    engine_options,
-    model_options,
-    prompt_option,
-    prompts_option,
-    recipe_option,
-    system_option,
-    systems_option,
-)
 from toolkit.options import depth_option, dry_run_option, hits_option, index_option, run_output, threads_option, topics_option
 from toolkit.parsers import command, main, options_of, subcommands
 from toolkit.printing import make, make_runs, note, write_lines
@@ -59,42 +50,32 @@ def parser() -> argparse.ArgumentParser:
 def source_options(sub: argparse.ArgumentParser) -> None:
     what = sub.add_argument_group("questions and perspectives")
     topics_option(what, required=True)
-    what.add_argument(
-        "--from",
-        dest="source",
-        required=True,
-        metavar="SOURCE",
-        help="given (the benchmark's own), released (what its paper expanded queries with), a JSONL file with perspectives, "
-        "or a system that writes them (gpt-4-0613-expander)",
-    )
-    what.add_argument(
-        "--query",
-        choices=("perspective", "question+perspective"),
-        default="perspective",
-        help="what is searched for: the perspective alone (the paper) or behind the question (its released code)",
-    )
+    text = "given (the benchmark's own), released (what its paper expanded queries with), a JSONL file with perspectives, "
+    text += "or a system that writes them (gpt-4-0613-expander)"
+    what.add_argument("--from", dest="source", required=True, metavar="SOURCE", help=text)
+    text = "what is searched for: the perspective alone (the paper) or behind the question (its released code)"
+    what.add_argument("--query", choices=("perspective", "question+perspective"), default="perspective", help=text)
     model = sub.add_argument_group("a system that writes perspectives")
     prompt_options(model)
-    model.add_argument(
-        "--attempts", type=int, default=3, metavar="N", help="attempts at an answer that cannot be parsed (default: 3)"
-    )
-    endpoint_options(sub)
-    engine_options(sub)
-    model_options(sub.add_argument_group("models on this machine"))
+    text = "attempts at an answer that cannot be parsed (default: 3)"
+    model.add_argument("--attempts", type=int, default=3, metavar="N", help=text)
+    model_options.endpoint_options(sub)
+    model_options.engine_options(sub)
+    model_options.model_options(sub.add_argument_group("models on this machine"))
     dry_run_option(sub)
 
 
 def prompt_options(group: argparse._ActionsContainer) -> None:
-    systems_option(group)
-    prompt_option(group)
-    prompts_option(group)
+    model_options.systems_option(group)
+    model_options.prompt_option(group)
+    model_options.prompts_option(group)
 
 
 def search_options(sub: argparse.ArgumentParser) -> None:
     how = sub.add_argument_group("search (`tandem search` has more)")
-    system_option(how, "bm25")
+    model_options.system_option(how, "bm25")
     index_option(how)
-    recipe_option(how)
+    model_options.recipe_option(how)
     hits_option(how, 100)
     threads_option(how)
 
@@ -102,14 +83,10 @@ def search_options(sub: argparse.ArgumentParser) -> None:
 def merge_options(sub: argparse.ArgumentParser) -> None:
     out = sub.add_argument_group("merge")
     depth_option(out, 100)
-    out.add_argument(
-        "--keep-duplicates", action="store_true", help="as the released code does: whole rounds, with duplicate documents"
-    )
-    out.add_argument(
-        "--format",
-        choices=("trec", "json"),
-        help="default: trec; json, {question: [document, ...]}, with --keep-duplicates: such a list is no valid TREC run",
-    )
+    text = "as the released code does: whole rounds, with duplicate documents"
+    out.add_argument("--keep-duplicates", action="store_true", help=text)
+    text = "default: trec; json, {question: [document, ...]}, with --keep-duplicates: such a list is no valid TREC run"
+    out.add_argument("--format", choices=("trec", "json"), help=text)
     run_output(sub, required=True)
 
 

@@ -20,9 +20,8 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 def parser() -> argparse.ArgumentParser:
     parser = command("fuse", SUMMARY, EXAMPLES)
     parser.add_argument("run", nargs="+", metavar="RUN", help="run file (TREC, Parquet, JSON); - is standard input")
-    parser.add_argument(
-        "--method", default="rrf", metavar="M", help="rrf, rrf:k=60, minmax, or minmax:w1,w2,... (default: rrf, k = 60)"
-    )
+    text = "rrf, rrf:k=60, minmax, or minmax:w1,w2,... (default: rrf, k = 60)"
+    parser.add_argument("--method", default="rrf", metavar="M", help=text)
     hits_option(parser)
     run_output(parser, required=True)
     return parser

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import open_output
@@ -13,9 +12,6 @@ from toolkit.options import table_options
 from toolkit.parsers import command, options_of
 from toolkit.printing import write_tables
 from toolkit.shell import guard, refusals
-
-if TYPE_CHECKING:
-    from toolkit.evaluation.decisions.gate_output import Gate
 
 EPILOG = """\
 examples:
@@ -34,14 +30,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("run", metavar="RUN", help="the new run, in any format")
     made.add_argument("--baseline", dest="named", metavar="BASELINE", help="the run to compare with, where RUN stands alone")
     judgment_options(made)
-    made.add_argument(
-        "--min-effect",
-        nargs="+",
-        action="extend",
-        type=_effect,
-        metavar="[MEASURE=]X",
-        help="the smallest difference that matters, of all measures or of one (default: the benchmark's own, or 0.02)",
-    )
+    text = "the smallest difference that matters, of all measures or of one (default: the benchmark's own, or 0.02)"
+    made.add_argument("--min-effect", nargs="+", action="extend", type=_effect, metavar="[MEASURE=]X", help=text)
     primary_option(made)
     made.add_argument("--groups", action="store_true", help="every group decides too, not the average alone")
     made.add_argument("--strict", action="store_true", help="what is undecided does not pass either")
@@ -61,28 +51,23 @@ def _effect(given: str) -> tuple[str, float]:
 
 
 def main(args: argparse.Namespace) -> int:
-    with refusals():  # 1 says that the run is worse
-        return 0 if _gate(args).passed(strict=args.strict) else 1
-
-
-def _gate(args: argparse.Namespace) -> Gate:
     from toolkit.evaluation.decisions.decision import gate
     from toolkit.evaluation.decisions.gate_output import to_junit, to_lines, to_records, to_table
 
-    if bool(args.named) == bool(args.baseline):
-        raise ToolkitError("one baseline is needed", "tandem gate BASELINE RUN, or tandem gate RUN --baseline BASELINE")
-    if "-" in (args.junit, args.json):
-        raise ToolkitError("standard output has the table", "name a file, or --format json")
-    given = options_of(args, gate) | {"baseline": args.named or args.baseline, "min_effect": dict(args.min_effect or ())}
-    made = gate(**given)
-    for path, content in ((args.junit, to_junit(made, strict=args.strict)), (args.json, to_records(made).encode())):
-        if path:
-            with open_output(path) as file:
-                file.write(content)
-    write_tables(
-        to_table(made, strict=args.strict), args, forms={"json": lambda: to_records(made), "csv": lambda: to_lines(made)}
-    )
-    return made
+    with refusals():  # 1 says that the run is worse
+        if bool(args.named) == bool(args.baseline):
+            raise ToolkitError("one baseline is needed", "tandem gate BASELINE RUN, or tandem gate RUN --baseline BASELINE")
+        if "-" in (args.junit, args.json):
+            raise ToolkitError("standard output has the table", "name a file, or --format json")
+        given = options_of(args, gate) | {"baseline": args.named or args.baseline, "min_effect": dict(args.min_effect or ())}
+        made = gate(**given)
+        for path, content in ((args.junit, to_junit(made, strict=args.strict)), (args.json, to_records(made).encode())):
+            if path:
+                with open_output(path) as file:
+                    file.write(content)
+        forms = {"json": lambda: to_records(made), "csv": lambda: to_lines(made)}
+        write_tables(to_table(made, strict=args.strict), args, forms=forms)
+        return 0 if made.passed(strict=args.strict) else 1
 
 
 if __name__ == "__main__":

@@ -43,39 +43,27 @@ def parser() -> argparse.ArgumentParser:
     parser = command("index", SUMMARY, USAGE)
     parser.add_argument("what", nargs="+", metavar="CORPUS", help="the corpus; or list, fetch, verify and a name")
     build = parser.add_argument_group("building")
-    build.add_argument(
-        "--output", metavar="DIR", help="the index's folder; an older index in it is replaced when the new one is complete"
-    )
-    build.add_argument(
-        "--type", metavar="T", help="lucene, impact, faiss, multivector (default: what the system searches, else lucene)"
-    )
+    text = "the index's folder; an older index in it is replaced when the new one is complete"
+    build.add_argument("--output", metavar="DIR", help=text)
+    text = "lucene, impact, faiss, multivector (default: what the system searches, else lucene)"
+    build.add_argument("--type", metavar="T", help=text)
     threads_option(build)
     language_option(build)
     shard_size_option(build)
     build.add_argument("--skip-invalid", action="store_true", help="leave broken documents out, and say how many (Lucene)")
     build.add_argument("--split", type=int, metavar="N", help="split documents into passages of N words, called <document>#<n>")
-    build.add_argument(
-        "--per-question",
-        action=argparse.BooleanOptionalAction,
-        help="one corpus for each question that the documents name (default: where they name one)",
-    )
-    fetch = parser.add_argument_group("fetching")
-    fetch.add_argument(
-        "--unpacked",
-        type=float,
-        metavar="GB",
-        help="largest size of the unpacked archive (default: 20 times its size and 1 GB)",
-    )
+    text = "one corpus for each question that the documents name (default: where they name one)"
+    build.add_argument("--per-question", action=argparse.BooleanOptionalAction, help=text)
+    text = "largest size of the unpacked archive (default: 20 times its size and 1 GB)"
+    parser.add_argument_group("fetching").add_argument("--unpacked", type=float, metavar="GB", help=text)
     model = parser.add_argument_group("encoding")
     system_option(model)
     recipe_options(model)
     pooling_option(model)
-    model.add_argument(
-        "--factory", default="Flat", metavar="F", help="FAISS index_factory string: HNSW32, IVF1024,SQ8 (default: Flat)"
-    )
-    model.add_argument(
-        "--tuning", default="", metavar="T", help="search parameters of the FAISS index: nprobe=32 (IVF), efSearch=256 (HNSW)"
-    )
+    text = "FAISS index_factory string: HNSW32, IVF1024,SQ8 (default: Flat)"
+    model.add_argument("--factory", default="Flat", metavar="F", help=text)
+    text = "search parameters of the FAISS index: nprobe=32 (IVF), efSearch=256 (HNSW)"
+    model.add_argument("--tuning", default="", metavar="T", help=text)
     model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
     model_options(model)
     endpoint_options(parser)
@@ -96,15 +84,11 @@ def main(args: argparse.Namespace) -> int:
         return _fetch(names[0], args) if verb == "fetch" else _verify(Path(names[0]))
     if names:
         raise ToolkitError(f"{len(args.what)} corpora", "name one file or folder; or list, fetch NAME, verify DIR")
-    return _build(verb, args)
-
-
-def _build(name: str, args: argparse.Namespace) -> int:
-    from toolkit.jobs.encode_jobs import IndexJob, index
-
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")
-    job = IndexJob(name, **options_of(args, index))
+    from toolkit.jobs.encode_jobs import IndexJob, index
+
+    job = IndexJob(verb, **options_of(args, index))
     counts = make(job, args)
     return 0 if counts is None else _say(job.output.path, counts, job.corpus)
 
@@ -137,8 +121,7 @@ def _list(args: argparse.Namespace, word: str = "") -> int:
     for spec in registry.indexes().values():
         if word in spec.name:
             here = "here" if index_folder(spec).exists() else ""
-            size = Number(spec.size, text=f"{spec.size / 1e9:.2f} GB")
-            rows.append((spec.name, spec.kind, size, spec.documents, here))
+            rows.append((spec.name, spec.kind, Number(spec.size, text=f"{spec.size / 1e9:.2f} GB"), spec.documents, here))
     columns = (Column("name", label=True), *map(Column, ("kind", "size", "documents", "here")))
     write_tables(Table(columns, rows), args, heads=False, output=args.output or "-")
     return 0

@@ -15,18 +15,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from toolkit import model_options
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT, MODEL
 from toolkit.judging_options import measure_option
-from toolkit.model_options import (
-    endpoint_options,
-    engine_options,
-    model_options,
-    prompt_option,
-    prompts_option,
-    recipe_options,
-    show_prompt_option,
-)
 from toolkit.options import depth_option, dry_run_option, metadata_option, table_options, text_options, topics_option
 from toolkit.parsers import command, options_of
 from toolkit.printing import make, note, write_lines, write_tables
@@ -46,9 +38,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("run", nargs="*", metavar="RUN", help=text)
     what_options(made)
     asked_options(made)
-    endpoint_options(made)
-    engine_options(made)
-    model_options(made.add_argument_group("a model on this machine"))
+    model_options.endpoint_options(made)
+    model_options.engine_options(made)
+    model_options.model_options(made.add_argument_group("a model on this machine"))
     out = made.add_argument_group("output")
     text = "qrels, stances or a table, .gz or .zst too, or - (default: a name in runs/)"
     out.add_argument("--output", metavar="F", help=text)
@@ -79,29 +71,37 @@ def asked_options(made: argparse.ArgumentParser) -> None:
     asked = made.add_argument_group("the judge")
     text = "the judge: of the registry, a folder, a Hugging Face id, python:MODULE:FACTORY; random for what guesses have"
     asked.add_argument("--judge", metavar="S", help=text)
-    recipe_options(asked)
-    prompt_option(asked)
-    prompts_option(asked)
+    model_options.recipe_options(asked)
+    model_options.prompt_option(asked)
+    model_options.prompts_option(asked)
     asked.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
-    show_prompt_option(asked)
+    model_options.show_prompt_option(asked)
     asked.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers")
 
 
 def main(args: argparse.Namespace) -> None:
     check_options(args)
     if args.show_prompt:
-        return show_prompt(args)
+        from toolkit.jobs.judge_jobs import prompt_shown
+
+        return print(prompt_shown(args.judge, **options_of(args, prompt_shown)))
     if args.score:
         return score(args)
     judge = load(args)
     if args.task == "stance":
         return stance(args, judge)
-    from toolkit.jobs.judge_jobs import JudgeJob
+    from toolkit.jobs.judge_jobs import JudgeJob, emit_warnings
 
     job = JudgeJob(args.run, **options_of(args, JudgeJob) | {"judge": judge})
     if args.export:
         return export(args, job)
-    return correct(args, job) if args.correct else judge_runs(args, job)
+    if args.correct:
+        return correct(args, job)
+    if judged := make(job, args, lambda job: f"qrels.{job.topics.name}.{judge.spec.name}.txt"):
+        emit_warnings(judge)
+        output, counts = job.output.path, judge.counts
+    if judged and str(output) != "-":
+        note(f"{output}: {len(judged.qrels):,} pairs, {counts.positive:,} hold, {counts.unjudged:,} unjudged")
 
 
 def check_options(args: argparse.Namespace) -> None:
@@ -130,22 +130,6 @@ def load(args: argparse.Namespace) -> Judge:
     from toolkit.jobs.judge_jobs import judge_of
 
     return judge_of(args.judge, **{name: getattr(args, name) for name in ("systems", "recipe", "shots", "task", *LOADING)})
-
-
-def show_prompt(args: argparse.Namespace) -> None:
-    from toolkit.jobs.judge_jobs import prompt_shown
-
-    print(prompt_shown(args.judge, **options_of(args, prompt_shown)))
-
-
-def judge_runs(args: argparse.Namespace, job: JudgeJob) -> None:
-    from toolkit.jobs.judge_jobs import emit_warnings
-
-    if judged := make(job, args, lambda job: f"qrels.{job.topics.name}.{job.judge.spec.name}.txt"):
-        emit_warnings(job.judge)
-        output, counts = job.output.path, job.judge.counts
-    if judged and str(output) != "-":
-        note(f"{output}: {len(judged.qrels):,} pairs, {counts.positive:,} hold, {counts.unjudged:,} unjudged")
 
 
 def stance(args: argparse.Namespace, judge: Judge) -> None:

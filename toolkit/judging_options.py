@@ -76,8 +76,7 @@ def measure_option(group: argparse._ActionsContainer) -> None:
 
 def ids_option(group: argparse._ActionsContainer, default: str | None) -> None:
     """`--ids`; None leaves them as they are."""
-    text = "query ids: Tandem's, which carry the mode, or as published"
-    text = with_default(text, default or "as they are")
+    text = with_default("query ids: Tandem's, which carry the mode, or as published", default or "as they are")
     group.add_argument("--ids", choices=("tandem", "published"), default=default, help=text)
 
 
@@ -95,10 +94,8 @@ def _name_and_role(given: str) -> tuple[str, str]:
 def significance_options(group: argparse._ArgumentGroup) -> None:
     """Whether a difference is chance, for `testing_of`: `--primary`, `--test`, `--samples`, `--seed`."""
     primary_option(group)
-    text = (
-        "t: Student's, over core queries (default); the papers' own: randomisation of signs (studentised), and wilcoxon, which "
-    )
-    text += "tests something else than the printed mean"
+    text = "t: Student's, over core queries (default); the papers' own: randomisation of signs (studentised), and wilcoxon, "
+    text += "which tests something else than the printed mean"
     group.add_argument("--test", choices=("t", "randomisation", "wilcoxon"), default="t", help=text)
     text = "with --test randomisation: assignments of signs that are drawn (default: 10000; all of them up to 16 core queries)"
     group.add_argument("--samples", type=int, metavar="N", help=text)
@@ -115,13 +112,11 @@ def testing_of(args: argparse.Namespace) -> Testing:
     """What `significance_options` say. Raises ToolkitError for draws of a test that draws nothing."""
     from toolkit.evaluation.comparison.comparison import Testing
 
-    drawn = {"samples": args.samples, "seed": args.seed}
-    given = {name: value for name, value in drawn.items() if value}
+    drawn = {name: getattr(args, name) for name in ("samples", "seed") if getattr(args, name) is not None}
+    given = [name for name, value in drawn.items() if value]
     if given and args.test != "randomisation":
-        raise ToolkitError(f"--test {args.test} draws nothing", f"leave --{next(iter(given))} out, or --test randomisation")
-    return Testing(
-        args.test, primary=tuple(args.primary), **{name: value for name, value in drawn.items() if value is not None}
-    )
+        raise ToolkitError(f"--test {args.test} draws nothing", f"leave --{given[0]} out, or --test randomisation")
+    return Testing(args.test, primary=tuple(args.primary), **drawn)
 
 
 def seed_option(group: argparse._ActionsContainer) -> None:

@@ -24,17 +24,14 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 def parser() -> argparse.ArgumentParser:
     result = command("measures", SUMMARY, EXAMPLES)
     add = subcommands(result)
-    list_parser = add("list", "list every measure that Tandem adds to ir_measures", list_all)
-    table_options(list_parser, numbers=False, tsv=True)
+    table_options(add("list", "list every measure that Tandem adds to ir_measures", list_all), numbers=False, tsv=True)
     show_parser = add("show", "show the card of one measure", show)
     show_parser.add_argument("name", metavar="NAME", help="a measure (WISE, p-MRR)")
     table_options(show_parser, numbers=False)
-    axioms_parser = add("axioms", "show which measure meets what may be expected of one", axioms)
-    table_options(axioms_parser, numbers=False)
+    table_options(add("axioms", "show which measure meets what may be expected of one", axioms), numbers=False)
     references_parser = add("references", "score what ignores, follows or inverts instructions", references)
-    references_parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="benchmarks or groups of them (default: all that are on this machine)"
-    )
+    text = "benchmarks or groups of them (default: all that are on this machine)"
+    references_parser.add_argument("ids", nargs="*", metavar="ID", help=text)
     measure_option(references_parser)
     table_options(references_parser)
     sensitivity_parser = add("sensitivity", "show what fewer digits, other ties and shorter lists change", sensitivity)
@@ -68,8 +65,7 @@ def show(args: argparse.Namespace) -> None:
     from toolkit.studies.measure_cards.measure_card import as_table, measure_card
 
     found = measure_card(args.name)
-    tables = [as_table(found), *tables_of(found.name)]
-    write_tables(tables, args)
+    write_tables([as_table(found), *tables_of(found.name)], args)
 
 
 def axioms(args: argparse.Namespace) -> None:

@@ -34,9 +34,8 @@ def template_options(group: argparse._ActionsContainer) -> None:
     """What is sent of a topic: `--query-template`, `--plain-template`."""
     sent = "template of a topic, e.g. 'query: {query} {instruction}' (default: the system's)"
     group.add_argument("--query-template", metavar="T", help=sent)
-    group.add_argument(
-        "--plain-template", metavar="T", help="the same for topics without an instruction (default: the system's)"
-    )
+    plain = "the same for topics without an instruction (default: the system's)"
+    group.add_argument("--plain-template", metavar="T", help=plain)
 
 
 def pooling_option(group: argparse._ActionsContainer) -> None:
@@ -64,10 +63,8 @@ def model_options(group: argparse._ArgumentGroup) -> None:
     """How a model computes: `--batch-size`, `--device`, `--precision`, the model's own where None; and `remote_code_option`."""
     group.add_argument("--batch-size", type=int, metavar="N", help="batch size, counted in texts of 128 tokens (default: 32)")
     group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1; encoders: cuda:0,cuda:1 too (default: the first GPU)")
-    precisions = ("fp32", "bf16", "fp16")
-    group.add_argument(
-        "--precision", choices=precisions, help="dtype of the model (default: the system's own on a GPU, fp32 on a CPU)"
-    )
+    text = "dtype of the model (default: the system's own on a GPU, fp32 on a CPU)"
+    group.add_argument("--precision", choices=("fp32", "bf16", "fp16"), help=text)
     remote_code_option(group)
 
 
@@ -114,19 +111,13 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--threads-per-worker", type=int, metavar="N", help=text)
     text = "how many GPUs a worker has, 0.5 for two on one (default: 1 where the cluster has GPUs)"
     group.add_argument("--gpus-per-worker", type=float, metavar="N", help=text)
-    text = (
-        "where units and results lie until the output is there, and all nodes see them: a folder, s3://BUCKET/FOLDER, gs://... "
-    )
-    group.add_argument("--units", metavar="PLACE", help=text + "(default: beside the output)")
+    text = "where units and results lie until the output is there, and all nodes see them: a folder, s3://BUCKET/FOLDER, "
+    group.add_argument("--units", metavar="PLACE", help=text + "gs://... (default: beside the output)")
 
 
 def instruction_option(group: argparse._ActionsContainer) -> None:
     """`--instruction`: what the topics' instructions become."""
-    group.add_argument(
-        "--instruction",
-        choices=("full", "short", "keywords", "placebo", "shuffled", "swapped", "none"),
-        default="full",
-        help="the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
-        "them), as placebo sentences as long, those of another core query (shuffled) or of the opposite mode (swapped), "
-        "or left out",
-    )
+    text = "the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
+    text += "them), as placebo sentences as long, those of another core query (shuffled) or of the opposite mode (swapped), "
+    choices = ("full", "short", "keywords", "placebo", "shuffled", "swapped", "none")
+    group.add_argument("--instruction", choices=choices, default="full", help=text + "or left out")

@@ -23,11 +23,7 @@ REWORDED = {
     r"^unrecognized arguments: (?=--)": "no option ",
     r"^unrecognized arguments: ": "one argument too many: ",
 }
-
-
 INVALID = re.compile(r"argument (?:.*/)?(?P<name>\S+): invalid choice: '(?P<wrong>.*?)' \(choose from (?P<known>.*)\)")
-
-
 TAKEN = ("help", "version", "quiet", "debug", "trust_python")  # by argparse and `shell.guard`, of every command
 
 
@@ -83,9 +79,8 @@ class _Parser(argparse.ArgumentParser):
 
 def command(name: str, description: str, epilog: str = "") -> argparse.ArgumentParser:
     """The parser of `python -m toolkit.<name>`, with the options that every command has."""
-    parser = _Parser(
-        prog=f"tandem {name}", description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    form = argparse.RawDescriptionHelpFormatter
+    parser = _Parser(prog=f"tandem {name}", description=description, epilog=epilog, formatter_class=form)
     common(parser)
     return parser
 
@@ -98,9 +93,8 @@ def subcommands(parser: argparse.ArgumentParser, dest: str = "subcommand") -> Ca
     commands = parser.add_subparsers(dest=dest, metavar="COMMAND", required=True, parser_class=_Parser)
 
     def add(name: str, help: str, run: Callable[[argparse.Namespace], int | None], epilog: str = "") -> argparse.ArgumentParser:
-        sub = commands.add_parser(
-            name, help=help, description=help, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
+        form = argparse.RawDescriptionHelpFormatter
+        sub = commands.add_parser(name, help=help, description=help, epilog=epilog, formatter_class=form)
         common(sub)
         sub.set_defaults(**{f"run_{dest}": run})
         return sub

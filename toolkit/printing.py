@@ -88,13 +88,8 @@ def write_lines(lines: Iterable[str], indent: int = 2, file: TextIO | None = Non
     file = file or sys.stdout
     width = width_of(file)
     for line in lines:
-        own = len(line) - len(line.lstrip())
-        print(
-            *(wrapped(line, width, rest=" " * (own + indent), exact=exact) if width else [line]),
-            sep="\n",
-            file=file,
-            flush=True,
-        )
+        rest = " " * (len(line) - len(line.lstrip()) + indent)
+        print(*(wrapped(line, width, rest=rest, exact=exact) if width else [line]), sep="\n", file=file, flush=True)
 
 
 def write_tables(
@@ -120,21 +115,13 @@ def write_tables(
     tables = [tables] if isinstance(tables, Table) else list(tables)
     output = output or args.output or "-"
     terminal = sys.stdout if output == "-" and sys.stdout.isatty() else None
-    style = TableStyle(
-        width_of(terminal) if terminal else None,
-        args.all,
-        getattr(args, "percent", False),
-        getattr(args, "decimals", None),
-        args.sort or "",
-        terminal is not None and has_colour(terminal),
-        args.notes,
-    )
+    asked = (args.all, getattr(args, "percent", False), getattr(args, "decimals", None), args.sort or "")
+    colour = terminal is not None and has_colour(terminal)
+    style = TableStyle(width_of(terminal) if terminal else None, *asked, colour, args.notes)
     chosen = args.format or ("table" if terminal else args.format_piped)
-    programs = chosen in ("json", "csv")
-    tables = prepared(tables, style._replace(percent=style.percent and not programs))
+    tables = prepared(tables, style._replace(percent=style.percent and chosen not in ("json", "csv")))
     if chosen == "table":
-        shown = [replace(table, notes=()) for table in tables] if is_quiet() else tables
-        text = to_text(shown, style, terse=is_quiet())
+        text = to_text([replace(table, notes=()) for table in tables] if is_quiet() else tables, style, terse=is_quiet())
         if terminal:  # what stands in cells is visible there by now, and colours are to get through
             raw(terminal).write(text)
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from operator import attrgetter
 
 from toolkit.options import table_options
 from toolkit.parsers import command, main, subcommands
@@ -41,16 +42,10 @@ def run_prompts(args: argparse.Namespace) -> None:
 
     if bool(args.files) != bool(args.to):
         raise ToolkitError("--from and --to go together", "--from TEXT --to DIR; neither shows what is registered")
-    if args.files:
-        written = write_prompts(args.source, args.files, args.to)
-    else:
-        written = [(prompt, "") for prompt in prompts_of(args.source)]
+    written = write_prompts(args.source, args.files, args.to) if args.files else [(one, "") for one in prompts_of(args.source)]
     columns = (Column("prompt", label=True), *map(Column, ("kind", "place", "whose", "words", "sha256")), Column("file"))
-    rows = [
-        (prompt.name, prompt.kind, prompt.place, prompt.whose, prompt.words, prompt.sha256, str(path))
-        for prompt, path in written
-    ]
-    write_tables([Table(columns, rows)], args, output="-")
+    columns_of = attrgetter("name", "kind", "place", "whose", "words", "sha256")
+    write_tables([Table(columns, [(*columns_of(prompt), str(path)) for prompt, path in written])], args, output="-")
     if args.files:
         note(f"{args.to}: {len(written)} prompts; --prompts {args.to} sends them")
 

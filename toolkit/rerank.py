@@ -9,17 +9,7 @@ examples:
 import argparse
 import sys
 
-from toolkit.model_options import (
-    endpoint_options,
-    engine_options,
-    instruction_option,
-    model_options,
-    prompt_option,
-    prompts_option,
-    recipe_options,
-    show_prompt_option,
-    system_option,
-)
+from toolkit import model_options
 from toolkit.options import depth_option, dry_run_option, metadata_option, run_output, tail_option, text_options, topics_option
 from toolkit.parsers import command, options_of
 from toolkit.printing import make_runs
@@ -37,27 +27,24 @@ def parser() -> argparse.ArgumentParser:
     text_options(what)
     depth_option(what, None, 100)
     how = parser.add_argument_group("how")
-    system_option(how, required=True)
-    recipe_options(how)
+    model_options.system_option(how, required=True)
+    model_options.recipe_options(how)
     how.add_argument("--kind", choices=KINDS, help="kind of a checkpoint that is not in the registry")
-    instruction_option(how)
-    prompt_option(how)
-    prompts_option(how)
-    show_prompt_option(how)
+    model_options.instruction_option(how)
+    model_options.prompt_option(how)
+    model_options.prompts_option(how)
+    model_options.show_prompt_option(how)
     tail_option(how)
-    how.add_argument(
-        "--scores",
-        choices=("own", "rank", "candidates"),
-        help="scores of the new run: the model's, 1/rank, or those of the candidates at these ranks",
-    )
-    model_options(parser.add_argument_group("the model"))
+    text = "scores of the new run: the model's, 1/rank, or those of the candidates at these ranks"
+    how.add_argument("--scores", choices=("own", "rank", "candidates"), help=text)
+    model_options.model_options(parser.add_argument_group("the model"))
     lists = parser.add_argument_group("listwise rerankers")
     lists.add_argument("--window", type=int, metavar="N", help="passages shown at once (default: 20)")
     lists.add_argument("--step", type=int, metavar="N", help="how far the window moves up (default: 10)")
     lists.add_argument("--passes", type=int, metavar="N", help="how often it goes over the list (default: 1)")
     lists.add_argument("--shuffle", type=int, metavar="SEED", help="begin with a random order")
-    endpoint_options(parser, instructed=True)
-    engine_options(parser)
+    model_options.endpoint_options(parser, instructed=True)
+    model_options.engine_options(parser)
     out = run_output(parser)
     metadata_option(out)
     dry_run_option(out)
@@ -71,8 +58,7 @@ def main(args: argparse.Namespace) -> None:
 
     jvm.set_debug(args.debug)
     if args.show_prompt:
-        spec = choose_reranker(args.system, args.systems, args.recipe, args.kind)
-        print(shown_prompt(spec, args.prompt, args.prompts))
+        print(shown_prompt(choose_reranker(args.system, args.systems, args.recipe, args.kind), args.prompt, args.prompts))
         return
     make_runs(reranking(**options_of(args, rerank)), args, rerank_name)
 

@@ -22,17 +22,14 @@ def parser() -> argparse.ArgumentParser:
     add = subcommands(top)
     show = add("show", "show what a run holds: lines, queries, modes, depth, ties, digits; and its record", run_show)
     show.add_argument("run", nargs="+", metavar="F", help="run file in any format")
-    verify = add(
-        "verify", "find everything that is wrong with runs (lines, record, benchmark) or qrels", run_verify, VERIFY_EPILOG
-    )
+    summary = "find everything that is wrong with runs (lines, record, benchmark) or qrels"
+    verify = add("verify", summary, run_verify, VERIFY_EPILOG)
     verify.add_argument("run", nargs="*", metavar="F", help="run file in any format; - is standard input")
-    verify.add_argument(
-        "--qrels", nargs="+", action="extend", default=[], metavar="QRELS", help="qrels files (TREC, or BEIR's TSV)"
-    )
+    text = "qrels files (TREC, or BEIR's TSV)"
+    verify.add_argument("--qrels", nargs="+", action="extend", default=[], metavar="QRELS", help=text)
     verify.add_argument("--benchmark", metavar="ID", help="also check the runs' queries and documents against a benchmark's")
-    verify.add_argument(
-        "--fix", metavar="OUT", help="write a repaired copy of the one file named to OUT, where the repair is safe"
-    )
+    text = "write a repaired copy of the one file named to OUT, where the repair is safe"
+    verify.add_argument("--fix", metavar="OUT", help=text)
     verify.add_argument("--all", action="store_true", help=f"show all problems of a file, not the first {SHOWN_PROBLEMS}")
     verify.add_argument("--codes", action="store_true", help="show what each code means")
     to = add("convert", "write a run in another format; that of F is recognised by its content", run_convert, CONVERT_EPILOG)
@@ -42,9 +39,8 @@ def parser() -> argparse.ArgumentParser:
     run_output(to, required=True)
     to.add_argument("--benchmark", metavar="ID", help="for rank-llm and --ids: whose queries and documents they are")
     ids_option(to, None)
-    to.add_argument(
-        "--mode", metavar="MODE", help="with --ids: the mode that a file with published ids holds, or the one to write"
-    )
+    text = "with --ids: the mode that a file with published ids holds, or the one to write"
+    to.add_argument("--mode", metavar="MODE", help=text)
     texts = to.add_argument_group("texts for rank-llm, instead of --benchmark")
     topics_option(texts)
     docs_option(texts)
@@ -123,8 +119,7 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
     except (ToolkitError, OSError) as error:
         if args.fix and isinstance(error, OSError):  # there is no other file to go on with
             raise
-        lines = (error if isinstance(error, ToolkitError) else from_os_error(error)).lines()
-        print("\n".join(lines), file=sys.stderr)
+        print("\n".join((error if isinstance(error, ToolkitError) else from_os_error(error)).lines()), file=sys.stderr)
         return 2
     name = source_name(path)
     report = sys.stderr if args.fix == "-" else sys.stdout

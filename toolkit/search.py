@@ -10,27 +10,7 @@ examples:
 import argparse
 import sys
 
-from toolkit.model_options import (
-    endpoint_options,
-    engine_options,
-    instruction_option,
-    model_options,
-    pooling_option,
-    recipe_options,
-    system_option,
-    template_options,
-)
-from toolkit.options import (
-    depth_option,
-    dry_run_option,
-    hits_option,
-    language_option,
-    metadata_option,
-    run_output,
-    text_options,
-    threads_option,
-    topics_option,
-)
+from toolkit import model_options, options
 from toolkit.parsers import command, options_of
 from toolkit.printing import make_runs
 from toolkit.shell import guard
@@ -41,43 +21,37 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 def parser() -> argparse.ArgumentParser:
     parser = command("search", SUMMARY, EXAMPLES)
     what = parser.add_argument_group("what to search")
-    topics_option(what, required=True)
-    text_options(what)
-    what.add_argument(
-        "--candidates",
-        nargs="?",
-        const="candidates",
-        metavar="F",
-        help="search only the benchmark's candidates of each topic, or those of a run's file",
-    )
-    language_option(what)
+    options.topics_option(what, required=True)
+    options.text_options(what)
+    text = "search only the benchmark's candidates of each topic, or those of a run's file"
+    what.add_argument("--candidates", nargs="?", const="candidates", metavar="F", help=text)
+    options.language_option(what)
     what.add_argument("--verify", action="store_true", help="compare the index's files with what was built or fetched, again")
     how = parser.add_argument_group("how")
-    system_option(how, "bm25", action="append")
-    recipe_options(how)
+    model_options.system_option(how, "bm25", action="append")
+    model_options.recipe_options(how)
     how.add_argument("--fuse", default="", metavar="M", help="several --system into one run: rrf, rrf:k=60, minmax:0.3,0.7")
     how.add_argument("--k1", type=float, metavar="X", help="BM25's k1 (default: 0.9)")
     how.add_argument("--b", type=float, metavar="X", help="BM25's b (default: 0.4)")
     how.add_argument("--rm3", action="store_true", default=None, help="expand queries with RM3")
-    hits_option(how)
-    threads_option(how)
-    instruction_option(how)
+    options.hits_option(how)
+    options.threads_option(how)
+    model_options.instruction_option(how)
     second = parser.add_argument_group("reranking")
     second.add_argument("--rerank", metavar="S", help="a reranker for the best documents of each query")
     second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
-    second.add_argument(
-        "--rerank-kind", metavar="K", help="kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
-    )
-    depth_option(second, None, 100)
-    endpoint_options(parser, instructed=True)
+    text = "kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
+    second.add_argument("--rerank-kind", metavar="K", help=text)
+    options.depth_option(second, None, 100)
+    model_options.endpoint_options(parser, instructed=True)
     models = parser.add_argument_group("models")
-    template_options(models)
-    pooling_option(models)
-    model_options(models)
-    engine_options(parser)
-    out = run_output(parser)
-    metadata_option(out)
-    dry_run_option(out)
+    model_options.template_options(models)
+    model_options.pooling_option(models)
+    model_options.model_options(models)
+    model_options.engine_options(parser)
+    out = options.run_output(parser)
+    options.metadata_option(out)
+    options.dry_run_option(out)
     return parser
 
 

@@ -43,7 +43,10 @@ def guard(
     after SIGTERM and SIGHUP, which end a command in the same way: what is temporary is removed.
     With `--debug` an error keeps its traceback.
     """
-    _speak_utf8()
+    # ids and file names are printed whatever the locale is: files are UTF-8 everywhere, and so is what is printed of them
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if hasattr(stream, "reconfigure"):  # a notebook's has not
+            stream.reconfigure(encoding="utf-8", errors=errors)
     _exit["status"] = None  # an exception that is let through has Python's own
     with safe_streams(), each_once():
         _exit["status"] = status = _guarded(parser, run, sys.argv[1:] if argv is None else argv)
@@ -132,13 +135,6 @@ def _signals_as_interrupts() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _speak_utf8() -> None:
-    """Print ids and file names whatever the locale is: files are UTF-8 everywhere, and so is what is printed of them."""
-    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
-        if hasattr(stream, "reconfigure"):  # a notebook's has not
-            stream.reconfigure(encoding="utf-8", errors=errors)
 
 
 def _fail(error: ToolkitError) -> int:

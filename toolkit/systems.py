@@ -60,9 +60,8 @@ def parser() -> argparse.ArgumentParser:
     text = "queries and texts: of a YAML file, or ours, also for an object of your own"
     check_parser.add_argument("--canaries", nargs="?", const="", metavar="F", help=text)
     check_parser.add_argument("--language", metavar="L", help="of queries and texts: en (default), fa, ru, zh")
-    check_parser.add_argument(
-        "--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine"
-    )
+    text = "a server (OPENAI_BASE_URL), or this machine"
+    check_parser.add_argument("--loader", choices=("endpoint", "transformers"), help=text)
     instruction_as_option(check_parser)
     for sub in (list_parser, show_parser, check_parser, explain_parser, fetch_parser, convert_parser):
         systems_option(sub)
@@ -117,10 +116,9 @@ def check(args: argparse.Namespace) -> int:
     how |= {name: getattr(args, name) for name in ("like", "loader", "instruction_as", "trust_remote_code")}
     checks = check_system(args.name, **how)
     columns = (Column("outcome", label=True), Column("method", label=True), Column("what", prose=True))
-    rows = [
-        ("FAIL" if one.problem else "ok", one.method, ": ".join(filter(None, (one.what, one.problem or one.seen))))
-        for one in checks
-    ]
+    rows = []
+    for one in checks:
+        rows.append(("FAIL" if one.problem else "ok", one.method, ": ".join(filter(None, (one.what, one.problem or one.seen)))))
     write_tables(Table(columns, rows), args, heads=False)
     return int(any(one.problem for one in checks))
 
@@ -136,8 +134,7 @@ def fetch(args: argparse.Namespace) -> None:
 def convert(args: argparse.Namespace) -> None:
     from toolkit.models.checkpoints.local_checkpoints import convert_system
 
-    spec = choose_system(args.name, files=args.systems, kind=args.kind)
-    print(convert_system(spec, args.to))
+    print(convert_system(choose_system(args.name, files=args.systems, kind=args.kind), args.to))
 
 
 def explain(args: argparse.Namespace) -> None:
@@ -170,9 +167,8 @@ def _topics(topic_set: TopicSet, query: str) -> tuple[TopicPart, list[Topic]]:
         if topics := [topic for topic in part.topics if query in (topic.query_id, topic.base_id)]:
             return part, topics
     near = did_you_mean(query, [topic.query_id for topic in topic_set.topics])
-    raise ToolkitError(
-        f"{topic_set.name} has no query {query!r}", f"{near}some of its: {three(t.query_id for t in topic_set.topics)}"
-    )
+    hint = f"{near}some of its: {three(topic.query_id for topic in topic_set.topics)}"
+    raise ToolkitError(f"{topic_set.name} has no query {query!r}", hint)
 
 
 def _doc(topic_set: TopicSet, part: TopicPart, doc_id: str, files: str | None) -> Doc:
@@ -181,8 +177,7 @@ def _doc(topic_set: TopicSet, part: TopicPart, doc_id: str, files: str | None) -
 
     if files is None and topic_set.benchmark is None:
         raise ToolkitError(f"{topic_set.name} has no documents", "name some with --docs, or take the topics of a benchmark")
-    docs = corpus_from_files(files).documents() if files else topic_set.benchmark.docs(part.group)
-    for doc in docs:
+    for doc in corpus_from_files(files).documents() if files else topic_set.benchmark.docs(part.group):
         if doc.doc_id == doc_id:
             return doc
     raise ToolkitError(f"no document {doc_id!r} in {files or f'{topic_set.name}, {part.group}'}", "see the corpus, or a run")

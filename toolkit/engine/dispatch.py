@@ -109,7 +109,10 @@ class Dispatch:
         while True:
             for worker in list(self._idle):
                 if unit := self._next(worker, new):
-                    self._give(worker, unit, files)
+                    self._idle.remove(worker)
+                    self._running[worker] = unit
+                    unit.node, self._since = self._nodes[worker], self._since or time.monotonic()
+                    self.cluster.give(worker, files, unit.number, unit.digest)
             before = len(self._again)
             while self._computed:  # once all workers have their next unit
                 self._collect(self._computed.popleft(), files)
@@ -123,7 +126,12 @@ class Dispatch:
                 break
             self._hear()
         if self._failed:
-            raise self._refusal()
+            problems = [f"{unit.name}: {unit.last.message}" for unit in self._failed]
+            hints = {unit.last.hint for unit in self._failed if isinstance(unit.last, Failure)}
+            hint = hints.pop() if len(hints) == 1 else ""  # where all have one
+            message = f"{self.work.name}: {len(problems)} unit{'s' * (len(problems) > 1)} failed {ATTEMPTS} times"
+            resume = "all others are computed: the same command repeats these alone"
+            raise ToolkitError(message, f"{hint}; {resume}" if hint else resume, problems=problems, status=1)
 
     def _new(self, units: Iterable[Any], files: UnitFiles) -> Iterator[_Unit]:
         """The units whose results are not there yet, written for a worker."""
@@ -166,12 +174,6 @@ class Dispatch:
     def _awaited(self) -> bool:
         """Whether other workers are about to come."""
         return bool(self._starting) and time.monotonic() - self._last_start < PATIENCE
-
-    def _give(self, worker: Any, unit: _Unit, files: UnitFiles) -> None:
-        self._idle.remove(worker)
-        self._running[worker] = unit
-        unit.node, self._since = self._nodes[worker], self._since or time.monotonic()
-        self.cluster.give(worker, files, unit.number, unit.digest)
 
     def _collect(self, unit: _Unit, files: UnitFiles) -> None:
         """The result of a unit is done where it is seen, and its files are here; else that was an attempt."""
@@ -272,12 +274,3 @@ class Dispatch:
         workers = f"{len(self._nodes):,} of {len(self._nodes) + len(self._starting):,} workers"
         seconds = time.monotonic() - self._since if self._since else 0
         tell(f"{self._units:,} units done{failed}, {workers}", self._moved / seconds if seconds else 0.0)
-
-    def _refusal(self) -> ToolkitError:
-        """The error that names the units that failed, with why; the hint is that of the first where all have one."""
-        problems = [f"{unit.name}: {unit.last.message}" for unit in self._failed]
-        hints = {unit.last.hint for unit in self._failed if isinstance(unit.last, Failure)}
-        hint = hints.pop() if len(hints) == 1 else ""
-        message = f"{self.work.name}: {len(problems)} unit{'s' * (len(problems) > 1)} failed {ATTEMPTS} times"
-        resume = "all others are computed: the same command repeats these alone"
-        return ToolkitError(message, f"{hint}; {resume}" if hint else resume, problems=problems, status=1)

@@ -41,10 +41,20 @@ class Finding(NamedTuple):
 
 
 def examine() -> Iterator[Finding]:
-    """Run every check, in the order in which they are shown."""
+    """Run every check, in the order in which they are shown, and then look for the user's own entries that are none: files that
+    are not read, benchmarks without a reader, systems of no kind.
+    """
     for check in CHECKS:
         yield check()
-    yield from _registry()
+    unread = [one for kind in registry.SPECS for one in registry.unread(kind)]
+    entries = [partial(Benchmark, spec) for spec in registry.benchmarks().values()]
+    entries += [partial(check_system, spec) for spec in registry.systems().values()]
+    for check_entry in entries:
+        try:
+            check_entry()
+        except ToolkitError as error:
+            unread.append(Unread(error))
+    yield from (Finding("registry", "bad", str(one), one.error.hint) for one in unread)
 
 
 def _python() -> Finding:
@@ -98,8 +108,7 @@ def _pages() -> Finding:
         import itables
         import vl_convert
     except ImportError as missing:
-        lacking = f"{missing.name} is not installed: no pages, no figures"
-        return Finding("pages", "absent", lacking, install_command("pages"))
+        return Finding("pages", "absent", f"{missing.name} is not installed: no pages, no figures", install_command("pages"))
     versions = f"altair {altair.__version__}, itables {itables.__version__}, vl-convert {vl_convert.__version__}"
     return Finding("pages", "ok", versions)
 
@@ -177,19 +186,6 @@ def _settings() -> Finding:
     keys = dict.fromkeys((*KEYS, *(api.key for api in apis().values())))
     settings += [f"{name} is set" for name in keys if os.environ.get(name)]
     return Finding("environment", "ok", ", ".join(settings) or "no settings, no keys")
-
-
-def _registry() -> Iterator[Finding]:
-    """The user's own entries that are none: files that are not read, benchmarks without a reader, systems of no kind."""
-    unread = [one for kind in registry.SPECS for one in registry.unread(kind)]
-    checks = [partial(Benchmark, spec) for spec in registry.benchmarks().values()]
-    checks += [partial(check_system, spec) for spec in registry.systems().values()]
-    for check in checks:
-        try:
-            check()
-        except ToolkitError as error:
-            unread.append(Unread(error))
-    yield from (Finding("registry", "bad", str(one), one.error.hint) for one in unread)
 
 
 CHECKS: tuple[Callable[[], Finding], ...]

@@ -56,10 +56,8 @@ class Place:
 
     def __init__(self, url: str | Path):
         self.url = os.path.abspath(url) if "://" not in str(url) else str(url).rstrip("/")
-        if "://" in self.url:
-            self._check()
-
-    def _check(self) -> None:
+        if "://" not in self.url:
+            return
         scheme = self.url.partition("://")[0]
         try:
             parts = urlsplit(self.url)
@@ -138,6 +136,8 @@ class Place:
 
     def read(self, name: str, late: float = 0.0) -> bytes:
         """What a file holds. Raises FileNotFoundError where it is not there, also not `late` seconds later."""
+        from pyarrow.fs import FileSelector
+
         until, pause = time.monotonic() + late, 0.1
         while True:
             try:
@@ -148,14 +148,8 @@ class Place:
                     raise
             time.sleep(pause)
             pause = min(2 * pause, 2.0)
-            self._list(name)
-
-    def _list(self, name: str) -> None:
-        """List the folder of a file: NFS asks its server again."""
-        from pyarrow.fs import FileSelector
-
-        with self._store_errors():
-            self._filesystem.get_file_info(FileSelector(os.path.dirname(self._path(name)), allow_not_found=True))
+            with self._store_errors():  # NFS asks its server again once the folder is listed
+                self._filesystem.get_file_info(FileSelector(os.path.dirname(self._path(name)), allow_not_found=True))
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file."""

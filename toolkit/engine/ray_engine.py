@@ -256,7 +256,10 @@ class RayCluster:
         except errors.RayTaskError as error:
             return Report(worker, Failure(" ".join(str(error.cause).split()) or type(error.cause).__name__))
         except errors.RayError as error:
-            return Report(worker, Lost(_why(error)))
+            text = " ".join(str(error).split())
+            if isinstance(error, errors.OutOfMemoryError) or "low on memory" in text:
+                return Report(worker, Lost("the worker was ended because its node ran out of memory"))
+            return Report(worker, Lost(f"the worker ended ({text[:160]})"))
 
     def keep(self, worker: Any) -> None:
         """Keep a worker that is idle for other work."""
@@ -267,13 +270,3 @@ class RayCluster:
         for reference in [reference for reference, of in self._waiting.items() if of is worker]:
             del self._waiting[reference]
         self._ray.kill(worker)
-
-
-def _why(error: Exception) -> str:
-    """Why a worker ended, in few words."""
-    from ray.exceptions import OutOfMemoryError
-
-    text = " ".join(str(error).split())
-    if isinstance(error, OutOfMemoryError) or "low on memory" in text:
-        return "the worker was ended because its node ran out of memory"
-    return f"the worker ended ({text[:160]})"

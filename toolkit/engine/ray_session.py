@@ -123,8 +123,12 @@ def _import_ray(*, started_here: bool) -> Any:
     if "ray" not in sys.modules:
         os.environ.update(SETTINGS)
         if started_here:
+            token = _private() / "token"
+            if not token.exists():
+                with open(os.open(token, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+                    file.write(secrets.token_hex(32))
             os.environ.pop("RAY_AUTH_TOKEN", None)
-            os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN_PATH=str(_token()))
+            os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN_PATH=str(token))
         _is_private = started_here
     import ray
 
@@ -162,14 +166,6 @@ def _end_orphans() -> None:
                         continue
                     os.close(handle)
                 os.kill(int(process.name), signal.SIGKILL)
-
-
-def _token() -> Path:
-    path = _private() / "token"
-    if not path.exists():
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(32))
-    return path
 
 
 STRANGER = """

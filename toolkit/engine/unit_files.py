@@ -63,7 +63,11 @@ class UnitFiles:
         one is damaged.
         """
         for name, sha256 in self._read(digest, late)["files"].items():
-            self._take(digest, name, sha256, folder)
+            if folder is None or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise Malformed(f"{_result(digest)} in {self.place} speaks of a file {name}")
+            path = folder / name
+            if not (path.is_file() and sha256_of(path) == sha256):  # else an interrupted job has moved it
+                self.place.take(f"{digest}/{name}", path, sha256)
 
     def result(self, digest: str) -> Any:
         """The packed result of a unit, whose files are collected. Raises FileNotFoundError and Malformed."""
@@ -74,14 +78,6 @@ class UnitFiles:
         if digest_of(text) != expected:
             raise Malformed(f"{_result(digest)} in {self.place} is damaged")
         return decode_json(text, halves=True)
-
-    def _take(self, digest: str, name: str, sha256: str, folder: Path | None) -> None:
-        """Move a file into a folder, unless an interrupted job has done so."""
-        if folder is None or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise Malformed(f"{_result(digest)} in {self.place} speaks of a file {name}")
-        path = folder / name
-        if not (path.is_file() and sha256_of(path) == sha256):
-            self.place.take(f"{digest}/{name}", path, sha256)
 
 
 def mark(place: Place) -> str:

@@ -54,8 +54,7 @@ class DiversifyJob(RunJob):
         self.pattern = OUTPUT if output is None else str(output)
         super().__init__(Results(runs=tuple(map(given_run, runs))), step, tag=tag or "")
         # a tuned lambda is one, and not known yet
-        lams = step.lams[:1] if step.dev else step.lams
-        slots = [{"lam": f"{lam:g}", "method": step.method(lam)} for lam in lams]
+        slots = [{"lam": f"{lam:g}", "method": step.method(lam)} for lam in (step.lams[:1] if step.dev else step.lams)]
         places = [self.place(Made(made.run, source=made.source, slots=each)) for made in self.inputs.runs for each in slots]
         if len({place.path for place in places}) < len(places):
             message = f"{len(places)} runs would be written to {len({place.path for place in places})} files"

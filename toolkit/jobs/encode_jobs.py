@@ -47,8 +47,8 @@ class FolderJob(Job[Any]):
     def resumes(self) -> bool:
         """Whether shards are there: of vectors in the folder itself or, of an index, in DIR.vectors; of an index beside it."""
         folder = self.output.path
-        places = (folder, folder.with_name(f"{folder.name}.vectors"))
-        return shards_beside(folder).exists() or any(map(holds_vectors, places))
+        vectors = folder.with_name(f"{folder.name}.vectors")
+        return shards_beside(folder).exists() or holds_vectors(folder) or holds_vectors(vectors)
 
 
 class EncodeJob(FolderJob):
@@ -122,20 +122,14 @@ class EncodeJob(FolderJob):
         if isinstance(self.what, TopicSet):
             queries = write_topics_vectors(self.what.name, self.what.topics, encoder, self.spec, self.output.path)
             return Counts(documents=queries), encoder.dimension
-        how = {
-            "shard_size": self.shard_size,
-            "executor": tools.executor,
-            "total": self._count() if remote else None,
-            **self.how,
-        }
+        total = None
+        if remote and not is_stream(
+            self.named
+        ):  # they are read once more, and one that is broken is found before a worker starts
+            total = sum(not is_empty(doc) for doc in named_corpus(self.named)[0].documents())
+        how = {"shard_size": self.shard_size, "executor": tools.executor, "total": total, **self.how}
         counts = encode_corpus(self.what, encoder, self.spec, self.output.path, **how)
         return counts, read_vectors_record(self.output.path)["dimension"]
-
-    def _count(self) -> int | None:
-        """How many documents there are: they are read once more, and one that is broken is found before a worker starts."""
-        if is_stream(self.named):
-            return None
-        return sum(not is_empty(doc) for doc in named_corpus(self.named)[0].documents())
 
     def check_divisible(self) -> None:
         """See `Job`."""
@@ -172,15 +166,12 @@ class IndexJob(FolderJob):
         self.output = Output(Path(output))
         check_output(self.output.path)
         self.vectors = Path(corpus) if holds_vectors(Path(corpus)) else None
-        spec, loader = (
-            choose_system(system, files=systems, recipe=recipe, pooling=pooling) if system else None,
-            how.pop("loader", None),
-        )
+        loader = how.pop("loader", None)
+        spec = choose_system(system, files=systems, recipe=recipe, pooling=pooling) if system else None
         self.spec = loaded_by(spec, loader) if spec else None
         check_asked(self.spec, {**how, **({} if spec else {"loader": loader})})
-        self.kind = chosen_kind(
-            type, self.spec, of_lucene=bool(language or skip_invalid), vectors=corpus if self.vectors else None
-        )
+        vectors = corpus if self.vectors else None
+        self.kind = chosen_kind(type, self.spec, of_lucene=bool(language or skip_invalid), vectors=vectors)
         if shard_size is not None and self.kind not in (LUCENE, FAISS):
             raise ToolkitError(f"a shard size for an index of type {self.kind}", "indexes of Lucene and FAISS take one")
         self.threads, self.shard_size, self._given_threads = threads or os.cpu_count() or 1, shard_size, threads

@@ -57,8 +57,7 @@ class ExpandJob(Job[Expanded]):
         self.expander: Expander | None = None
         if not is_given(source):
             spec = choose_system(source, files=systems, kind="expander")
-            usable = ("loader", "device", "trust_remote_code")
-            check_usable(spec, **{name: how[name] for name in usable if name in how})
+            check_usable(spec, **{name: how[name] for name in ("loader", "device", "trust_remote_code") if name in how})
             self.expander = load_expander(spec, **how)
         elif how.get("prompt") or how.get("prompts"):
             raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")
@@ -73,9 +72,8 @@ class ExpandJob(Job[Expanded]):
             queries = sum(len(given.get(topic.query_id, ())) for topic in questions)
             return [f"{queries:,} queries ({self.query}) of {count:,} questions of {name}, perspectives: {self.source}"]
         cached = sum(self.expander.llm.peek(self.expander.request(topic)) is not None for topic in questions)
-        return [
-            f"ask {self.expander.llm.model} for the perspectives of {count:,} questions of {name}, {cached:,} of them cached"
-        ]
+        model = self.expander.llm.model
+        return [f"ask {model} for the perspectives of {count:,} questions of {name}, {cached:,} of them cached"]
 
     def work(self, tools: Tools) -> Expanded:
         """Read or ask for the perspectives."""
@@ -87,8 +85,7 @@ class ExpandJob(Job[Expanded]):
             perspectives = self.expander.perspectives(questions, self.attempts)
             facts = self.expander.facts()
         expanded = expand_topics(questions, perspectives, self.query)  # refuses questions without perspectives
-        size = sizes({topic.query_id: perspectives[topic.query_id] for topic in questions})
-        return Expanded(expanded, facts, size)
+        return Expanded(expanded, facts, sizes({topic.query_id: perspectives[topic.query_id] for topic in questions}))
 
     def resumes(self) -> bool:
         """Answers are cached as they come."""
@@ -98,14 +95,10 @@ class ExpandJob(Job[Expanded]):
         """The topics with their record."""
         form = FORMATS.get(Path(self.output.path or "").suffix, "jsonl")
         provenance = Provenance().step("expansion", {**product.facts, "query": self.query, **product.size})
-        self.output.write(
-            lambda path: write_topics(product.topics, path, form),
-            provenance.having(topics=topics_facts(self.topics.name, self.topics.topics, self.topics.folder)),
-            tag=self.expander.spec.name if self.expander else self.source,
-            counts={"queries": len(product.topics), "topics": topics_digest(product.topics)},
-            started=started,
-            what="expanded",
-        )
+        made = provenance.having(topics=topics_facts(self.topics.name, self.topics.topics, self.topics.folder))
+        tag = self.expander.spec.name if self.expander else self.source
+        how = {"counts": {"queries": len(product.topics), "topics": topics_digest(product.topics)}, "what": "expanded"}
+        self.output.write(lambda path: write_topics(product.topics, path, form), made, tag=tag, started=started, **how)
 
 
 class MergeJob(RunJob):

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -156,13 +157,9 @@ class RunJob(Job[tuple[Made, ...]]):
         """Every run with its record."""
         for made in product:
             run, tag = made.run, self.tag or made.run.tag
-            self.place(made).write(
-                lambda path, run=run, tag=tag: write_run(run, path, tag=tag, **self.step.written),
-                made.provenance,
-                tag=tag,
-                counts={"queries": len(run.query_ids), "lines": len(run)},
-                started=started,
-            )
+            write = partial(write_run, run, tag=tag, **self.step.written)
+            counts = {"queries": len(run.query_ids), "lines": len(run)}
+            self.place(made).write(write, made.provenance, tag=tag, counts=counts, started=started)
 
 
 def runs_job(

@@ -219,10 +219,8 @@ def emit_warnings(judge: Judge) -> None:
         say(f"note: {remark}")
     counts = judge.counts
     if counts.unjudged:
-        say(
-            f"warning: {counts.unjudged:,} of {counts.pairs:,} requests failed, their pairs are unjudged (-1): "
-            "the same command repeats them"
-        )
+        failed = f"{counts.unjudged:,} of {counts.pairs:,} requests failed, their pairs are unjudged (-1)"
+        say(f"warning: {failed}: the same command repeats them")
     if counts.unclear:
         say(f"note: {counts.unclear:,} answers are neither yes nor no and count as no")
 

@@ -157,7 +157,12 @@ def search_job(
     of_systems = None if rerank is not None else loader
     served = on_servers(names, of_systems, files=how.get("systems", ()), recipe=how.get("recipe"))
     if rerank is not None:
-        reranker = _reranker(rerank, models | of_reranker | {"loader": loader}, asking, needed=not any(served))
+        from toolkit.retrieval.rerank import Rerank
+
+        options = models | of_reranker | {"loader": loader}
+        reranker = Rerank(rerank, **options)
+        if asking and (reranker.is_asked or not any(served)):  # without a server this is refused
+            reranker = Rerank(rerank, **options, **asking)
     else:
         reranker, asked = None, {} if any(served) else asking
         if given := [name for name, value in (of_reranker | asked).items() if value is not None]:
@@ -169,14 +174,6 @@ def search_job(
     if docs is not None and not step.reads_texts:
         raise ToolkitError("texts of documents without anything that reads them", "--docs is for --rerank and for +rules")
     return pipeline_job(step, topics, instruction=instruction, docs=docs, output=output, metadata=metadata, tag=tag)
-
-
-def _reranker(rerank: Any, how: dict[str, Any], asking: dict[str, Any], *, needed: bool) -> Rerank:
-    """The reranker, with how a server is asked where it is on one; `needed`: where it is on none that is an error."""
-    from toolkit.retrieval.rerank import Rerank
-
-    reranker = Rerank(rerank, **how)
-    return Rerank(rerank, **how, **asking) if asking and (reranker.is_asked or needed) else reranker
 
 
 def _retrieval(
@@ -293,9 +290,8 @@ def rerank_job(
         made = Made(own, source=CANDIDATES, facts=facts)
     else:
         made = made_of(read)
-    inputs = Results(
-        topic_set, topics_sent(topic_set, instruction), instruction, texts_from(topic_set, index=index, docs=docs), (made,)
-    )
+    sent, texts = topics_sent(topic_set, instruction), texts_from(topic_set, index=index, docs=docs)
+    inputs = Results(topic_set, sent, instruction, texts, (made,))
     return RunJob(inputs, reranker, Output.at(output, metadata), tag or reranker.spec.name)
 
 
@@ -366,7 +362,6 @@ def reranking(*, system: Any, run: Any = None, trust_remote_code: bool = False, 
     """The job of `rerank`, whose options are `how`."""
     from toolkit.retrieval.rerank import Rerank
 
-    of_job = {
-        name: how.pop(name) for name in ("topics", "index", "docs", "instruction", "output", "tag", "metadata") if name in how
-    }
+    names = ("topics", "index", "docs", "instruction", "output", "tag", "metadata")
+    of_job = {name: how.pop(name) for name in names if name in how}
     return rerank_job(run, Rerank(system, trust_remote_code=trust_remote_code or None, **how), **of_job)

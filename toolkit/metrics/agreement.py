@@ -136,26 +136,22 @@ def between(values: Grouped) -> tuple[list[Between], list[str]]:
         for (first, column), (second, other) in combinations(by_group.items(), 2):
             tau, count = tau_b(column, other)
             alike = sum((column[each] > 0) == (other[each] > 0) for each in column.keys() & other.keys())
-            same = alike / count if signed and count else None
-            rows.append(Between(*place, first, second, tau, same, count))
+            rows.append(Between(*place, first, second, tau, alike / count if signed and count else None, count))
         if signed and not place[0]:
-            notes.append(_near_zero(" ".join(filter(None, place)), list(by_group.values())))
+            columns = list(by_group.values())
+            systems = [system for system in columns[0] if all(system in column for column in columns)]
+            means = [abs(math.fsum(column[system] for column in columns) / len(columns)) for system in systems]
+            near = ", ".join(f"below {bound:g} for {sum(mean < bound for mean in means)}" for bound in NEAR_ZERO)
+            notes.append(f"{' '.join(filter(None, place))}: |mean over groups| is {near} of {len(means)} systems")
     return rows, notes
-
-
-def _near_zero(number: str, columns: Sequence[Mapping[str, float]]) -> str:
-    systems = [system for system in columns[0] if all(system in column for column in columns)]
-    means = [abs(math.fsum(column[system] for column in columns) / len(columns)) for system in systems]
-    counts = (f"below {bound:g} for {sum(mean < bound for mean in means)}" for bound in NEAR_ZERO)
-    return f"{number}: |mean over groups| is {', '.join(counts)} of {len(means)} systems"
 
 
 def lay_out_between(rows: Sequence[Between], notes: Sequence[str]) -> Table:
     """A row a pair of groups."""
-    lines = [
-        (row.kind or "all", *row[1:5], Number(row.tau, decimals=2), row.same_sign and Number(row.same_sign, decimals=2), row[7])
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        same_sign = row.same_sign and Number(row.same_sign, decimals=2)
+        lines.append((row.kind or "all", *row[1:5], Number(row.tau, decimals=2), same_sign, row.systems))
     labels = [Column(name, label=True) for name in ("systems of", "measure", "mode", "group", "other")]
     text = "tau: Kendall's tau-b between the orders of the systems; same sign: share of systems with one sign in both groups"
     return Table((*labels, *map(Column, ("tau", "same sign", "systems"))), lines, [text, *notes])

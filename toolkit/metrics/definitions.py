@@ -77,8 +77,7 @@ def parse_all(measures: str | Measure | Iterable[str | Measure]) -> list[Measure
     if isinstance(measures, Measure):
         return [parse(measures)]
     if isinstance(measures, str):
-        text = re.sub(r"\s*@\s*", "@", measures.strip(" ,\n\t"))
-        return [parse(measure) for measure in BETWEEN.split(text)]
+        return [parse(measure) for measure in BETWEEN.split(re.sub(r"\s*@\s*", "@", measures.strip(" ,\n\t")))]
     return [measure for each in measures for measure in parse_all(each)]
 
 

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +66,10 @@ def evaluate(
     for measure in parsed:
         result = computed[measure] if measure in computed else compute(joined, measure)
         if missing == "error" and result.absent.any():
-            _refuse_absent(joined.run, measure, np.array(result.query_ids, object)[result.absent])
+            absent = np.array(result.query_ids, object)[result.absent]
+            what = f"lacks {len(absent)} of the queries that {measure} needs: {', '.join(absent[:3])}"
+            hint = "--missing worst counts them with their worst value, --missing skip leaves them out"
+            raise ToolkitError(f"{joined.run.source or 'the run'} {what}", hint)
         results += by_mode(measure, result, joined.modes, missing)
     return results
 
@@ -118,9 +121,3 @@ def mean(values: np.ndarray) -> float | np.ndarray:
     if values.ndim > 1:
         return values.mean(axis=0) if len(values) else np.full(values.shape[1:], np.nan)
     return math.fsum(values.tolist()) / len(values) if len(values) else math.nan
-
-
-def _refuse_absent(run: Run, measure: Measure, query_ids: Sequence[str]) -> None:
-    what = f"lacks {len(query_ids)} of the queries that {measure} needs: {', '.join(query_ids[:3])}"
-    hint = "--missing worst counts them with their worst value, --missing skip leaves them out"
-    raise ToolkitError(f"{run.source or 'the run'} {what}", hint)

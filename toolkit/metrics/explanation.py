@@ -11,7 +11,7 @@ from toolkit.core.runs import Run
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.files.runs.conversion import as_qrels, as_run
 from toolkit.metrics.families.paired import VARIANTS, irs_of_documents, pmrr_of_ranks, sicr_of_documents, wise_branches
-from toolkit.metrics.families.pairs import BASE, CHANGED, REVERSED, Pairs, pairs
+from toolkit.metrics.families.pairs import BASE, CHANGED, REVERSED, pairs
 from toolkit.registry import modes_of
 
 
@@ -68,33 +68,27 @@ def explain(run: Run, qrels: Qrels, query_id: str, *, k: int = 20, ties: str = "
     roles = [role for role in (BASE, CHANGED, REVERSED) if followed.modes[query][role]]
     known = [role for role in roles if role != BASE] if followed.documents() else []
     added = {followed.modes[query][role]: irs_of_documents(followed, role) for role in known}
-    documents = [_document(followed, row, roles, k, added) for row in np.flatnonzero(followed.queries == query)]
-    return Explanation(
-        base,
-        int(followed.relevant[query]),
-        {followed.modes[query][role]: int(followed.lengths[query, role]) for role in roles},
-        tuple(document for document in documents if document.pmrr is None),
-        tuple(document for document in documents if document.pmrr is not None),
-    )
-
-
-def _document(followed: Pairs, row: int, roles: list[int], k: int, added: dict[str, np.ndarray]) -> Followed:
-    modes, one = followed.modes[followed.queries[row]], slice(row, row + 1)
-    columns = followed.ranks[row], followed.scores[row], followed.missing[row]
-    places = tuple(Place(modes[r], *(column[r].item() for column in columns)) for r in roles)
-    document = Followed(followed.doc_ids[row], places, {mode: float(values[row]) for mode, values in added.items()})
-    if not followed.gold[row]:
-        return replace(document, pmrr=float(pmrr_of_ranks(followed.ranks[row, BASE], followed.ranks[row, CHANGED])))
-    if REVERSED in roles:
-        n = followed.relevant[followed.queries[row]]
-        for variant in VARIANTS:
-            branches = wise_branches(*followed.ranks[row], n, k, variant)
-            first = next(branch for branch in branches if branch.holds)
-            document.wise[variant] = first.name, float(first.value)
-        for variant in VARIANTS[:2]:
-            counts = sicr_of_documents(followed.ranks[one], followed.scores[one], followed.missing[one], variant)
-            document.sicr[variant] = bool(counts[0])
-    return document
+    documents = []
+    for row in np.flatnonzero(followed.queries == query):
+        columns = followed.ranks[row], followed.scores[row], followed.missing[row]
+        places = tuple(Place(followed.modes[query][role], *(column[role].item() for column in columns)) for role in roles)
+        document = Followed(followed.doc_ids[row], places, {mode: float(values[row]) for mode, values in added.items()})
+        if not followed.gold[row]:
+            pmrr = float(pmrr_of_ranks(followed.ranks[row, BASE], followed.ranks[row, CHANGED]))
+            document = replace(document, pmrr=pmrr)
+        elif REVERSED in roles:
+            for variant in VARIANTS:
+                branches = wise_branches(*followed.ranks[row], followed.relevant[query], k, variant)
+                first = next(branch for branch in branches if branch.holds)
+                document.wise[variant] = first.name, float(first.value)
+            for variant in VARIANTS[:2]:
+                counts = sicr_of_documents(*(column[None] for column in columns), variant)
+                document.sicr[variant] = bool(counts[0])
+        documents.append(document)
+    lengths = {followed.modes[query][role]: int(followed.lengths[query, role]) for role in roles}
+    gold = tuple(document for document in documents if document.pmrr is None)
+    negatives = tuple(document for document in documents if document.pmrr is not None)
+    return Explanation(base, int(followed.relevant[query]), lengths, gold, negatives)
 
 
 def lay_out(name: str, explained: Explanation) -> Table:
@@ -111,14 +105,17 @@ def lay_out(name: str, explained: Explanation) -> Table:
     if absent:
         head.append(f"absent in {', '.join(absent)}: the measures that need it count their worst value, whatever stands below")
     documents = (*explained.gold, *explained.negatives)
-    heads = _heads(modes)
+    # ranks R and scores S by mode; what follows for WISE, SICR and p-MRR, by variant
+    panels = {"R": modes, "S": modes, "WISE": VARIANTS, "case of WISE": VARIANTS, "SICR": VARIANTS[:2]}
+    order = ("R", "WISE", "SICR", "case of WISE", "S")
+    heads = [Column(name, above=above, priority=order.index(above)) for above, names in panels.items() for name in names]
+    heads += [Column("pMRR", priority=1), *(Column(mode, above="IRS", priority=1) for mode in modes[1:])]
     cells = [_cells(document) for document in documents]
     shown = [place for place in range(len(heads)) if any(row[place] not in (None, "") for row in cells)]
     columns = (Column("document", label=True), Column("is", label=True), *(heads[place] for place in shown))
-    rows = [
-        (document.doc_id, "gold" if document.pmrr is None else "negative", *(row[place] for place in shown))
-        for document, row in zip(documents, cells, strict=True)
-    ]
+    rows = []
+    for document, row in zip(documents, cells, strict=True):
+        rows.append((document.doc_id, "gold" if document.pmrr is None else "negative", *(row[place] for place in shown)))
     missing = any(place.missing for document in documents for place in document.places)
     notes = ["* not in the run: ranked below its last document"] if missing else []
     totals = [(mode, sum(document.irs.get(mode, 0) for document in documents)) for mode in modes[1:]]
@@ -126,14 +123,6 @@ def lay_out(name: str, explained: Explanation) -> Table:
         said = ", ".join(f"{total:.4f} ({mode})" for mode, total in totals)
         notes.append(f"IRS: what each document adds to the query's, which is {said}")
     return Table(columns, rows, notes, "\n".join([*head, "", ""]))
-
-
-def _heads(modes: tuple[str, ...]) -> list[Column]:
-    """Ranks R and scores S by mode; what follows for WISE, SICR and p-MRR, by variant."""
-    panels = {"R": modes, "S": modes, "WISE": VARIANTS, "case of WISE": VARIANTS, "SICR": VARIANTS[:2]}
-    order = ("R", "WISE", "SICR", "case of WISE", "S")
-    columns = [Column(name, above=above, priority=order.index(above)) for above, names in panels.items() for name in names]
-    return [*columns, Column("pMRR", priority=1), *(Column(mode, above="IRS", priority=1) for mode in modes[1:])]
 
 
 def _cells(document: Followed) -> list[Cell]:

@@ -10,8 +10,6 @@ import numpy as np
 from ir_measures.measures import Measure
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.qrels import Qrels
-from toolkit.core.system.lazy_names import pandas
 from toolkit.metrics.compute import Joined, PerQuery
 
 
@@ -32,27 +30,18 @@ def values_by_ir_measures(measures: Sequence[Measure], joined: Joined) -> dict[M
     values = {measure: np.full(len(names), measure.DEFAULT, np.float64) for measure in measures}
     diverse = [measure for measure in measures if ir_measures.pyndeval.supports(measure)]
     plain = [measure for measure in measures if measure not in diverse]
-    for some, judgments in ((diverse, qrels), (plain, _highest_labels(qrels))):
-        if some:
-            for metric in _pipeline(some, judgments.to_frame(), frame):
-                values[metric.measure][int(metric.query_id)] = metric.value
-    absent = joined.documents("trec").absent
-    return {measure: PerQuery(names, column, absent) for measure, column in values.items()}
-
-
-def _pipeline(measures: Sequence[Measure], qrels: pandas.DataFrame, run: pandas.DataFrame):
-    try:
-        return ir_measures.iter_calc(measures, qrels, run)
-    except ValueError as error:
-        wanted = ", ".join(map(str, measures))
-        raise ToolkitError(f"no provider of ir_measures computes {wanted}", "`tandem measures list` has ours") from error
-
-
-def _highest_labels(qrels: Qrels) -> Qrels:
-    """One judgment a (query, document), with its highest label; other providers would take the last one."""
+    # one judgment a (query, document), with its highest label; other providers would take the last one
     order = np.lexsort((qrels.relevance, qrels.docs, qrels.queries))
     last = np.ones(len(order), bool)
     last[:-1] = (np.diff(qrels.queries[order]) != 0) | (np.diff(qrels.docs[order]) != 0)
-    rows = order[last]
-    columns = {name: getattr(qrels, name)[rows] for name in ("queries", "docs", "relevance", "subtopics")}
-    return replace(qrels, **columns)
+    columns = {name: getattr(qrels, name)[order[last]] for name in ("queries", "docs", "relevance", "subtopics")}
+    for some, judgments in ((diverse, qrels), (plain, replace(qrels, **columns))):
+        try:
+            metrics = ir_measures.iter_calc(some, judgments.to_frame(), frame) if some else ()
+        except ValueError as error:
+            wanted = ", ".join(map(str, some))
+            raise ToolkitError(f"no provider of ir_measures computes {wanted}", "`tandem measures list` has ours") from error
+        for metric in metrics:
+            values[metric.measure][int(metric.query_id)] = metric.value
+    absent = joined.documents("trec").absent
+    return {measure: PerQuery(names, column, absent) for measure, column in values.items()}

@@ -1,8 +1,7 @@
 """Names and what is known of them: benchmarks, systems, prebuilt indexes, registered runs. All of it is data beside this file.
 
 A user's own entries in `TANDEM_HOME/registry/{benchmarks,systems,indexes,regressions}/*.yaml` are read beside ours, in the
-same form.
-An unknown name is a ToolkitError with the nearest right one.
+same form. An unknown name is a ToolkitError with the nearest right one.
 """
 
 import functools

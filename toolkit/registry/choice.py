@@ -109,8 +109,13 @@ def choose_system(
 
 
 def _checked(spec: SystemSpec, query: str | None, plain: str | None, passage: str | None) -> SystemSpec:
-    """The system with the user's templates."""
-    spec = replace(spec, templates=_templates(spec.templates, query, plain, passage))
+    """The system with the user's templates in the place of its own; the user's query template is for every mode."""
+    given = {"query": query, "plain": plain, "passage": passage}
+    mine = {name: template.replace("\\n", "\n") for name, template in given.items() if template is not None}
+    if "{instruction}" in mine.get("query", ""):
+        mine = {"plain": without_slots(mine["query"], ("instruction",)), **mine}
+    own = {name: template for name, template in spec.templates.items() if name != "plain" or "query" not in mine}
+    spec = replace(spec, templates=own | mine)
     check_system(spec)
     return spec
 
@@ -165,7 +170,14 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
     if name.startswith(PYTHON):
         return _unlisted(name, known, kind)
     if (Path(name) / ENTRY).is_file():
-        return _with_folder(Path(name), known)
+        folder = Path(name).resolve()  # as `tandem systems convert` writes it, with an entry: the checkpoint is there
+        names = read_entries([Path(name) / ENTRY], SystemSpec, taken=known)
+        if len(names) != 1:
+            raise ToolkitError(f"{Path(name) / ENTRY} has {len(names)} entries", "it says what one system is")
+        [spec] = names.values()
+        passages = folder / Path(spec.passage_checkpoint).name
+        towers = {"passage_checkpoint": str(passages)} if spec.passage_checkpoint and passages.is_dir() else {}
+        return replace(spec, checkpoint=str(folder), **towers)
     if Path(name).is_dir() or (name.endswith(".gguf") and Path(name).is_file()):
         return _unlisted(str(Path(name).resolve()), known, kind)
     if HUB_ID.fullmatch(name):
@@ -175,17 +187,6 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
             raise ToolkitError(f"{name} is the checkpoint of {len(same)} systems", f"name one of them: {names}")
         return same[0] if same else _unlisted(name, known, kind)
     return None
-
-
-def _with_folder(folder: Path, known: Mapping[str, SystemSpec]) -> SystemSpec:
-    """The system of a folder that has an entry of its own, as `tandem systems convert` writes it: the checkpoint lies there."""
-    names = read_entries([folder / ENTRY], SystemSpec, taken=known)
-    if len(names) != 1:
-        raise ToolkitError(f"{folder / ENTRY} has {len(names)} entries", "it says what one system is")
-    [spec] = names.values()
-    passages = folder.resolve() / Path(spec.passage_checkpoint).name
-    towers = {"passage_checkpoint": str(passages)} if spec.passage_checkpoint and passages.is_dir() else {}
-    return replace(spec, checkpoint=str(folder.resolve()), **towers)
 
 
 def _unlisted(checkpoint: str, known: Container[str], kind: str | None) -> SystemSpec:
@@ -231,18 +232,16 @@ def _address(model: str, address: str) -> str:
     if address.startswith(SCHEMES):
         return address
     host = re.fullmatch(r"(\[[^]]*\]|[^/:]+)(:\d+)?(/(?!/).*)?", address, re.DOTALL)
-    if host and (host[2] or host[3] or host[1] == "localhost") and _is_private(host[1].strip("[]")):
-        return f"http://{address}"
+    if host and (host[2] or host[3] or host[1] == "localhost"):
+        name = host[1].strip("[]")
+        try:
+            is_private = ipaddress.ip_address(name).is_private
+        except ValueError:
+            is_private = "." not in name and ":" not in name
+        if is_private:
+            return f"http://{address}"
     hint = "an address begins with http:// or https://, as in http:MODEL@https://host/v1; an @ of a model's name is written %40"
     raise ToolkitError(f"{model}: what stands behind the @ is no address", hint)
-
-
-def _is_private(host: str) -> bool:
-    """Whether a host is of this machine or network: a name without a dot, or an address that is not routed."""
-    try:
-        return ipaddress.ip_address(host).is_private
-    except ValueError:
-        return "." not in host and ":" not in host
 
 
 def _of_library(name: str, known: Container[str]) -> SystemSpec | None:
@@ -274,12 +273,3 @@ def _name_of(model: str, prefix: str, known: Container[str]) -> str:
 
 def _as_name(place: str) -> str:
     return re.sub(r"[^\w.+-]", "-", place).lstrip(".+-")
-
-
-def _templates(known: Mapping[str, str], query: str | None, plain: str | None, passage: str | None) -> dict[str, str]:
-    """The system's templates with the user's in their place; the user's query template is for every mode."""
-    given = {"query": query, "plain": plain, "passage": passage}
-    mine = {name: template.replace("\\n", "\n") for name, template in given.items() if template is not None}
-    if "{instruction}" in mine.get("query", ""):
-        mine = {"plain": without_slots(mine["query"], ("instruction",)), **mine}
-    return {name: template for name, template in known.items() if name != "plain" or "query" not in mine} | mine

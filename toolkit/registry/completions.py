@@ -1,7 +1,6 @@
 """Names that complete a command, read from the registry's files as text: a key press waits neither for checks nor for numpy."""
 
 import re
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,14 @@ _KEY = re.compile(r"^([\w.-]+):", re.M)
 
 def benchmarks(prefix: str) -> list[str]:
     """Benchmarks; of one that is written out already, its groups and modes too."""
-    begun = (path for path in _files("benchmarks") for name in _entries(path) if prefix.startswith(name))
-    return [*_names("benchmarks"), *(part for path in begun for part in _parts(path))]
+    found = _names("benchmarks")
+    begun = [path for path in _files("benchmarks") for name in _entries(path) if prefix.startswith(name)]
+    for entry in map(read_yaml, begun):
+        name, modes = entry["name"], ["", *(f"-{mode}" for mode in entry.get("modes", {}))]
+        groups = [group["name"] for group in entry.get("groups", [])] + [each for each in entry.get("selections", {}) if each]
+        for part in ["", *(f"-{group.replace('/', '-')}" for group in groups)]:
+            found += [f"{name}{part}{mode}" for mode in modes]
+    return found
 
 
 def systems(prefix: str) -> list[str]:
@@ -61,8 +66,7 @@ def _with_cutoff(name: str, row: dict[str, Any]) -> str:
 
 def runs(prefix: str) -> list[str]:
     """Files that are no records; where nothing is written yet, those in `runs/` too."""
-    mine = [] if prefix else files("runs/")
-    return [path for path in chain(files(prefix), mine) if not path.endswith(RECORD)]
+    return [path for path in chain(files(prefix), [] if prefix else files("runs/")) if not path.endswith(RECORD)]
 
 
 def files(prefix: str) -> list[str]:
@@ -89,12 +93,3 @@ def _entries(path: Path) -> list[str]:
         return _ENTRY.findall(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):  # `tandem doctor` says what is wrong with it
         return []
-
-
-def _parts(path: Path) -> Iterator[str]:
-    """The names of a benchmark's groups, selections and modes, and of each group in each mode."""
-    entry = read_yaml(path)
-    name, modes = entry["name"], list(entry.get("modes", {}))
-    groups = [group["name"] for group in entry.get("groups", [])] + [each for each in entry.get("selections", {}) if each]
-    for part in ["", *(f"-{group.replace('/', '-')}" for group in groups)]:
-        yield from (f"{name}{part}{mode}" for mode in ("", *(f"-{mode}" for mode in modes)))

@@ -56,8 +56,7 @@ def _lineage(names: tuple[str, ...], model: str, base: str) -> Lineage:
         if following in chain:
             break
         chain.append(following)
-    family = next(filter(None, map(_family, reversed(chain))), "")
-    return Lineage(names, tuple(chain[1:]), family)
+    return Lineage(names, tuple(chain[1:]), next(filter(None, map(_family, reversed(chain))), ""))
 
 
 def _family(model: str) -> str:

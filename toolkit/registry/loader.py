@@ -130,8 +130,7 @@ def read_entries(
     files = {file_word(name): name for name in taken}
     for path in paths:
         content = read_yaml(path)
-        rows = content if isinstance(content, list) else [content]
-        for number, row in enumerate(rows, start=1):
+        for number, row in enumerate(content if isinstance(content, list) else [content], start=1):
             place = f"{path}, entry {number}" if isinstance(content, list) else str(path)
             entry = to_spec(spec, _inherited(row, {**taken, **known}, place), place)
             if problem := _problem(entry):
@@ -256,10 +255,9 @@ def _misfits(value: Any, kind: Any, place: str) -> list[str]:
         return keys + [problem for key, item in value.items() for problem in _misfits(item, inner[1], f"{place}, {shown(key)}")]
     if typing.is_typeddict(kind):
         lacking = [f"{place}: missing key {key!r}" for key in sorted(kind.__required_keys__ - value.keys())]
-        known = {key: item for key, item in value.items() if key in _types(kind)}
-        return lacking + [
-            problem for key, item in known.items() for problem in _misfits(item, _types(kind)[key], f"{place}, {key!r}")
-        ]
+        for key in [key for key in value if key in _types(kind)]:
+            lacking += _misfits(value[key], _types(kind)[key], f"{place}, {key!r}")
+        return lacking
     return []
 
 

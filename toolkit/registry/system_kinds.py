@@ -133,8 +133,10 @@ def _problems(kind: str, parameters: Mapping[str, Any], templates: Mapping[str, 
     for name, value in parameters.items():
         if name not in known:
             yield f"kind {kind} has no parameter {shown(name)} {did_you_mean(str(name), known)}".rstrip()
-        elif not _fits(value, known[name]["of"]):
-            yield f"{name} is {shown(value)}, not {values(known[name]['of'])}"
+            continue
+        of = known[name]["of"]
+        if not (TYPES[of][0](value) if isinstance(of, str) else value in of):
+            yield f"{name} is {shown(value)}, not {values(of)}"
     yield from filter(None, (_template_problem(kind, name, template) for name, template in templates.items()))
 
 
@@ -158,9 +160,8 @@ def _recipes(spec: SystemSpec) -> Iterator[str]:
         if not NAME.fullmatch(name):
             yield f"recipe {name!r} is no name {SIGNS}"
         problems = [f"unknown key {key!r}" for key in recipe if key not in RECIPE]
-        problems += [
-            f"{key} is {shown(value)}" for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))
-        ]
+        wrong = [key for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))]
+        problems += [f"{key} is {shown(recipe[key])}" for key in wrong]
         if not problems:
             kind, loader = recipe.get("kind", spec.kind), recipe.get("loader", LOADERS[0])
             problems += [] if loader in LOADERS else [f"loader is {shown(loader)}, not {values(LOADERS)}"]
@@ -197,9 +198,8 @@ def _server(spec: SystemSpec) -> Iterator[str]:
         yield f"no server computes what is of kind {spec.kind}: those of {', '.join((*SERVED, *ANSWERING))} can be on one"
     elif spec.kind in SERVED and not (spec.parameters.get("model") or spec.checkpoint):
         yield "`model` of its parameters does not say what the server calls it"
-    yield from (
-        f"server has no key {shown(name)} {did_you_mean(str(name), known)}".rstrip() for name in server if name not in known
-    )
+    for name in [name for name in server if name not in known]:
+        yield f"server has no key {shown(name)} {did_you_mean(str(name), known)}".rstrip()
     if (name := server.get("api", DEFAULT)) not in apis():
         yield f"server: api is {shown(name)}, not {values(list(apis()))}"
     elif spec.kind in SERVED and getattr(apis()[name], SERVED[spec.kind]) is None:
@@ -211,10 +211,6 @@ def _server(spec: SystemSpec) -> Iterator[str]:
     for name in ("texts", "tokens"):
         if server.get(name, 1) < 1:
             yield f"server: {name} is {server[name]}, not a whole number from 1 on"
-
-
-def _fits(value: Any, of: str | Sequence[str]) -> bool:
-    return TYPES[of][0](value) if isinstance(of, str) else value in of
 
 
 def values(of: str | Sequence[str]) -> str:

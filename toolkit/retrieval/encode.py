@@ -82,9 +82,8 @@ def encode_corpus(
         if not counts.documents:
             raise ToolkitError(f"{corpus.name} has no documents to encode", "see `tandem index --help` for the forms it reads")
         if not store.complete:
-            store.finish(
-                {"corpus": corpus.facts(), "empty": counts.empty, "implementation": implementation(encoder, libraries)}
-            )
+            made_by = implementation(encoder, libraries)
+            store.finish({"corpus": corpus.facts(), "empty": counts.empty, "implementation": made_by})
     note_truncated(store.shards, "passage")
     return counts
 
@@ -132,8 +131,7 @@ class EncodeShards(EncoderWork[tuple[int, list[Doc]], Shard]):
         """Encode the documents and write the shard; its number, and what is known of it."""
         encoder, (number, rows) = self._load(), packed
         docs, truncated = [Doc(*row) for row in rows], encoder.truncated["passage"]
-        inputs = [doc_input(self.spec.templates, doc) for doc in docs]
-        vectors = encode_in_steps(encoder, inputs, "passage", self.moved)
+        vectors = encode_in_steps(encoder, [doc_input(self.spec.templates, doc) for doc in docs], "passage", self.moved)
         cut = encoder.truncated["passage"] - truncated
         ids = [doc.doc_id for doc in docs]
         return [number, asdict(write_shard(self.folder, number, "passage", ids, vectors, _digest(docs), cut=cut))]

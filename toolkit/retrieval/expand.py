@@ -1,7 +1,7 @@
 """Query expansion: perspectives, given (by the benchmark, a file) or written by a language model, and a topic for each."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,19 +43,16 @@ def read_given(name: str, topics: TopicSet) -> tuple[Perspectives, dict[str, Any
     if name == GIVEN:
         return {topic.query_id: topic.perspectives for topic in topics.topics}, {"from": "the benchmark's own perspectives"}
     if name == RELEASED:
-        return _released(topics), {"from": "the perspectives that the benchmark's release expanded queries with"}
+        benchmark = topics.benchmark
+        parts = [benchmark.part(part.group) for part in topics.parts] if isinstance(benchmark, Benchmark) else []
+        written = {query_id: pairs for part in parts for query_id, pairs in part.published.get("expansions", {}).items()}
+        if not written:
+            where = "BERDS' release has them for its development questions"
+            hint = f"{where}: `tandem benchmarks fetch berds --from DIR` takes its files"
+            raise ToolkitError(f"{topics.name} comes without perspectives for query expansion", hint)
+        texts = {query_id: tuple(" ".join(text.split()) for _, text in pairs) for query_id, pairs in written.items()}
+        return texts, {"from": "the perspectives that the benchmark's release expanded queries with"}
     return read_perspectives(name, topics.topics), {"from": Path(name).name, "sha256": file_digest(Path(name))}
-
-
-def _released(topics: TopicSet) -> dict[str, tuple[str, ...]]:
-    parts = [topics.benchmark.part(part.group) for part in topics.parts] if isinstance(topics.benchmark, Benchmark) else []
-    written = {query_id: pairs for part in parts for query_id, pairs in part.published.get("expansions", {}).items()}
-    if not written:
-        hint = (
-            "BERDS' release has them for its development questions: `tandem benchmarks fetch berds --from DIR` takes its files"
-        )
-        raise ToolkitError(f"{topics.name} comes without perspectives for query expansion", hint)
-    return {query_id: tuple(" ".join(text.split()) for _, text in pairs) for query_id, pairs in written.items()}
 
 
 def read_perspectives(path: str | Path, topics: Sequence[Topic]) -> dict[str, tuple[str, ...]]:
@@ -69,32 +66,21 @@ def read_perspectives(path: str | Path, topics: Sequence[Topic]) -> dict[str, tu
         for name in dict.fromkeys((topic.query_id, topic.original_id)):
             known.setdefault(name, []).append(topic.query_id)
     found: dict[str, tuple[str, ...]] = {}
-    for place, name, texts in _rows(path):
-        meant = known.get(name, [])
+    for number, line in text_lines(read_bytes(path), source_name(path)):
+        place = f"{source_name(path)}, line {number}"
+        row = parse_json(line, place, hint=FORM)
+        values = row if isinstance(row, dict) else {}
+        name, written = values.get("query_id", values.get("id")), values.get("expansions", values.get("perspectives"))
+        texts = tuple(map(_text, written if isinstance(written, list) else []))
+        if not isinstance(name, str | int) or not texts or not all(texts):
+            raise ToolkitError(f"{place}: no id, or no perspectives", FORM)
+        meant = known.get(str(name), [])
         if len(meant) > 1:
             raise ToolkitError(f"{place}: {name} is the id of {len(meant)} questions ({three(meant)})", "write whole ids")
         if meant and meant[0] in found:
             raise ToolkitError(f"{place}: {name} comes twice", "keep one of the rows")
         found |= dict.fromkeys(meant, texts)
     return found
-
-
-def _rows(path: str | Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Place, id and perspectives of each row."""
-    for number, line in text_lines(read_bytes(path), source_name(path)):
-        place = f"{source_name(path)}, line {number}"
-        row = parse_json(line, place, hint=FORM)
-        values = row if isinstance(row, dict) else {}
-        name = values.get("query_id", values.get("id"))
-        texts = tuple(map(_text, _list(values)))
-        if not isinstance(name, str | int) or not texts or not all(texts):
-            raise ToolkitError(f"{place}: no id, or no perspectives", FORM)
-        yield place, str(name), texts
-
-
-def _list(row: Mapping[str, Any]) -> list[Any]:
-    found = row.get("expansions", row.get("perspectives"))
-    return found if isinstance(found, list) else []
 
 
 def _text(value: Any) -> str:
@@ -126,11 +112,10 @@ def expand_topics(topics: Sequence[Topic], perspectives: Perspectives, query: st
 def sizes(perspectives: Perspectives) -> dict[str, Any]:
     """How many and how long they are: `questions`, `perspectives` (mean over questions), `words` (mean over perspectives)."""
     texts = [text for each in perspectives.values() for text in each]
-    words = sum(len(text.split()) for text in texts)
     return {
         "questions": len(perspectives),
         "perspectives": len(texts) / len(perspectives) if perspectives else 0.0,
-        "words": words / len(texts) if texts else 0.0,
+        "words": sum(len(text.split()) for text in texts) / len(texts) if texts else 0.0,
     }
 
 
@@ -162,8 +147,7 @@ class Expander:
         if without := [topic.query_id for topic in topics if topic.query_id not in texts]:
             message = f"{self.llm.model} gave no perspectives for {len(without)} of {len(topics)} questions"
             hint = "run it again: readable answers are cached; raise --attempts, or use another --prompt"
-            lines = [f"{query_id}: {problems[query_id]}" for query_id in without]
-            raise ToolkitError(message, hint, problems=lines, status=1)
+            raise ToolkitError(message, hint, problems=[f"{query_id}: {problems[query_id]}" for query_id in without], status=1)
         return {topic.query_id: texts[topic.query_id] for topic in topics}
 
     def _ask(
@@ -198,14 +182,8 @@ class Expander:
     def facts(self) -> dict[str, Any]:
         """For the record: system, model, prompt, and what was asked."""
         spec, usage = self.spec, self.llm.usage.facts()
-        return {
-            "name": spec.name,
-            **spec.entry_facts,
-            "method": spec.kind,
-            **self.llm.facts(),
-            **self.prompt.facts(spec),
-            "usage": usage,
-        }
+        asked = {**self.llm.facts(), **self.prompt.facts(spec), "usage": usage}
+        return {"name": spec.name, **spec.entry_facts, "method": spec.kind, **asked}
 
 
 def load_expander(spec: SystemSpec, *, prompt: str | None = None, prompts: str | Path | None = None, **how: Any) -> Expander:
@@ -216,8 +194,7 @@ def load_expander(spec: SystemSpec, *, prompt: str | None = None, prompts: str |
     """
     if spec.kind != "expander":
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no expander", "`tandem systems list` names those there are")
-    named = chosen_prompt(spec, prompt, prompts) or spec.parameters.get("prompt", DEFAULT_PROMPT)
-    chosen = load_prompt(named, "expander")
+    chosen = load_prompt(chosen_prompt(spec, prompt, prompts) or spec.parameters.get("prompt", DEFAULT_PROMPT), "expander")
     return Expander(spec, load_llm(spec, tolerant=True, **how), chosen)
 
 

@@ -4,7 +4,7 @@ gives a document by reciprocal rank fusion and weighted min-max.
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -97,10 +97,8 @@ def fuse(
     hits     documents a query
     tag      without one the runs' own, joined: `bm25+minilm.rrf`
 
-    A query that a run has no lines for is ranked by the others alone, which is said.
-
-    Raises ToolkitError for fewer than two runs, parameters without meaning, a document twice in a query, and a score that
-    is not finite.
+    A query that a run has no lines for is ranked by the others alone, which is said. Raises ToolkitError for fewer than two
+    runs, parameters without meaning, a document twice in a query, and a score that is not finite.
     """
     weights = check_method(len(runs), method, k, weights, hits)
     for run in runs:
@@ -115,13 +113,22 @@ def fuse(
         lines = positions[start : start + len(run)]
         start += len(run)
         _refuse_repeats(run, lines, len(pairs))
-        row[lines] = _reciprocal_ranks(run, k) if method == "rrf" else weight * _scaled(run)
+        if method == "rrf":
+            ranks = np.empty(len(run), np.int64)
+            ranks[run.order()] = _ranks(run.lengths)
+            row[lines] = 1 / (k + ranks)
+        else:
+            row[lines] = weight * _scaled(run)
     given.sort(axis=0)  # sums of floating-point numbers depend on their order: smallest first, whoever they come from
     queries, docs = (codes.astype(np.int32) for codes in np.divmod(pairs, len(doc_ids)))
     ordered = tuple(query_ids.take(np.argsort(places)).to_pylist())
     tag = tag or f"{'+'.join(run.tag or 'run' for run in runs)}.{method}"
-    _say_absent(runs, ordered)
-    return _best_first(Run(ordered, queries, Ids(doc_ids, docs), given.sum(axis=0), tag=tag), hits)
+    for run in runs:
+        if absent := set(ordered).difference(run.query_ids):
+            say(f"note: {_name(run)} has no lines for {len(absent)} of {len(ordered)} queries ({three(absent)})")
+    fused = Run(ordered, queries, Ids(doc_ids, docs), given.sum(axis=0), tag=tag)
+    # lines in their order: the same arrays however the runs were ordered
+    return fused.take(fused.order()[_ranks(fused.lengths) <= hits])
 
 
 def parse_method(text: str) -> dict[str, Any]:
@@ -130,25 +137,16 @@ def parse_method(text: str) -> dict[str, Any]:
     Raises ToolkitError for what is neither.
     """
     name, colon, rest = text.partition(":")
-    readers: dict[str, Callable[[str | None], dict[str, Any]]] = {"rrf": _read_k, "minmax": _read_weights}
+    key, _, value = rest.partition("=")
     try:
-        read = readers[name]
-        return {"method": name, **read(rest if colon else None)}
-    except (KeyError, ValueError) as error:
+        if name == "minmax":
+            return {"method": name} | ({"weights": tuple(map(float, rest.split(",")))} if colon else {})
+        if name == "rrf" and (key == "k" or not colon):
+            number = int if value.isdecimal() else float
+            return {"method": name, "k": number(value) if colon else K}
+    except ValueError as error:
         raise ToolkitError(f"no fusion method {text!r}", FORMS) from error
-
-
-def _read_k(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {"k": K}
-    key, _, value = text.partition("=")
-    if key != "k":
-        raise ValueError(text)
-    return {"k": int(value) if value.isdecimal() else float(value)}
-
-
-def _read_weights(text: str | None) -> dict[str, Any]:
-    return {} if text is None else {"weights": tuple(map(float, text.split(",")))}
+    raise ToolkitError(f"no fusion method {text!r}", FORMS)
 
 
 def check_method(
@@ -174,13 +172,6 @@ def check_method(
     return weights
 
 
-def _reciprocal_ranks(run: Run, k: float) -> np.ndarray:
-    """1 / (k + rank) of each line."""
-    ranks = np.empty(len(run), np.int64)
-    ranks[run.order()] = _ranks(run.lengths)
-    return 1 / (k + ranks)
-
-
 def _scaled(run: Run) -> np.ndarray:
     """Each line's score between the lowest (0) and the highest (1) of its query; 1 where these are the same."""
     low, high = np.full(len(run.query_ids), np.inf), np.full(len(run.query_ids), -np.inf)
@@ -201,21 +192,9 @@ def _refuse_repeats(run: Run, positions: np.ndarray, among: int) -> None:
         raise ToolkitError(f"{_name(run)}: document {doc_id} comes twice in query {query_id}", "keep one of the lines")
 
 
-def _best_first(run: Run, hits: int) -> Run:
-    """The best `hits` lines of each query in their order: the same arrays however the runs were ordered."""
-    order, ranks = run.order(), _ranks(run.lengths)
-    return run.take(order[ranks <= hits])
-
-
 def _ranks(lengths: np.ndarray) -> np.ndarray:
     """1 to the length, for each length."""
     return np.arange(1, lengths.sum() + 1) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-
-
-def _say_absent(runs: Sequence[Run], query_ids: Sequence[str]) -> None:
-    for run in runs:
-        if absent := set(query_ids).difference(run.query_ids):
-            say(f"note: {_name(run)} has no lines for {len(absent)} of {len(query_ids)} queries ({three(absent)})")
 
 
 def _name(run: Run) -> str:

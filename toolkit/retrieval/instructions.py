@@ -43,11 +43,19 @@ def with_instructions(topics: Sequence[Topic], how: str, modes: Modes | None = N
     """The topics with their instructions (`full`), another wording of them (`short`, `keywords`: the benchmark's own, as in
     FollowIR's ablations), without any (`none`), with placebos in their place (`placebo`), with the instructions of another
     core query (`shuffled`), or with those of the opposite mode (`swapped`, which needs the modes' roles).
+
+    A topic without an instruction stays as it is. Raises ToolkitError where one with an instruction has no such wording.
     """
     if how not in CHOICES:
         raise ToolkitError(f"instructions cannot be {how!r}", f"known: {', '.join(CHOICES)}")
     if how in OTHER:
-        return worded(topics, how)
+        instructed = [topic for topic in topics if topic.instruction]
+        if lacking := [topic for topic in instructed if how not in topic.wordings]:
+            known = {wording for topic in topics for wording in topic.wordings}
+            hint = f"the data have: {', '.join(['full', *sorted(known)])}"
+            names = three(topic.query_id for topic in lacking)
+            raise ToolkitError(f"{len(lacking)} of {len(instructed)} instructions have no wording {how!r} ({names})", hint)
+        return [reworded(topic, topic.wordings[how]) if topic.instruction else topic for topic in topics]
     if how == SWAPPED:
         return swapped(topics, modes or Modes())
     return {"full": list, "none": without_instructions, PLACEBO: placebo, SHUFFLED: shuffled}[how](topics)
@@ -56,20 +64,6 @@ def with_instructions(topics: Sequence[Topic], how: str, modes: Modes | None = N
 def without_instructions(topics: Iterable[Topic]) -> list[Topic]:
     """The topics with the core query alone in every mode, as if the benchmark had no instructions."""
     return [without_instruction(topic) for topic in topics]
-
-
-def worded(topics: Sequence[Topic], name: str) -> list[Topic]:
-    """The topics with this wording of every instruction, joined to the query as the instruction was.
-
-    A topic without an instruction stays as it is. Raises ToolkitError where one with an instruction has no such wording.
-    """
-    instructed = [topic for topic in topics if topic.instruction]
-    if lacking := [topic for topic in instructed if name not in topic.wordings]:
-        known = {wording for topic in topics for wording in topic.wordings}
-        hint = f"the data have: {', '.join(['full', *sorted(known)])}"
-        names = three(topic.query_id for topic in lacking)
-        raise ToolkitError(f"{len(lacking)} of {len(instructed)} instructions have no wording {name!r} ({names})", hint)
-    return [reworded(topic, topic.wordings[name]) if topic.instruction else topic for topic in topics]
 
 
 def reworded(topic: Topic, instruction: str) -> Topic:
@@ -92,21 +86,24 @@ def around(topic: Topic) -> tuple[str, str]:
             return text[: len(text) - len(instruction)], ""
         if text.startswith(instruction) and text.endswith(query):
             return "", text[len(instruction) :]
-    raise ToolkitError(
-        f"query {topic.query_id}: its text is not its query and its instruction, one after the other",
-        "another instruction needs topics with fields for both (`tandem benchmarks export` writes them)",
-    )
+    hint = "another instruction needs topics with fields for both (`tandem benchmarks export` writes them)"
+    raise ToolkitError(f"query {topic.query_id}: its text is not its query and its instruction, one after the other", hint)
 
 
 def placebo(topics: Iterable[Topic]) -> list[Topic]:
     """The topics with neutral sentences in place of every instruction; a topic without one stays as it is.
 
-    The same instruction always gets the same placebo. Query and placebo are joined as query and instruction were.
-
-    Raises ToolkitError for an instruction in a script that there are no sentences for, and for a topic whose text is not
-    made of its query and instruction.
+    The same instruction always gets the same placebo. Query and placebo are joined as query and instruction were. Raises
+    ToolkitError for an instruction in a script that there are no sentences for, and for a topic whose text is not made of its
+    query and instruction.
     """
-    return [_treated(topic) if topic.instruction else topic for topic in topics]
+    sent = []
+    for topic in topics:
+        try:
+            sent.append(reworded(topic, neutral_text(topic.instruction)) if topic.instruction else topic)
+        except ToolkitError as error:
+            raise ToolkitError(f"query {topic.query_id}: {error.message}", error.hint) from error
+    return sent
 
 
 def shuffled(topics: Sequence[Topic]) -> list[Topic]:
@@ -152,13 +149,6 @@ def swapped(topics: Sequence[Topic], modes: Modes) -> list[Topic]:
     return [turned(topic) if topic.instruction else topic for topic in topics]
 
 
-def _treated(topic: Topic) -> Topic:
-    try:
-        return reworded(topic, neutral_text(topic.instruction))
-    except ToolkitError as error:
-        raise ToolkitError(f"query {topic.query_id}: {error.message}", error.hint) from error
-
-
 class _Sentence(NamedTuple):
     text: str
     units: int
@@ -196,10 +186,8 @@ def neutral_text(instruction: str) -> str:
     pools = _pools()
     written_in = script(instruction)
     if written_in not in pools:
-        known = ", ".join(pools)
-        raise ToolkitError(
-            f"there is no placebo for an instruction in {written_in or 'no'} script", f"there are sentences in: {known}"
-        )
+        message = f"there is no placebo for an instruction in {written_in or 'no'} script"
+        raise ToolkitError(message, f"there are sentences in: {', '.join(pools)}")
     pool = pools[written_in]
     units, size = pool.units(instruction), len(instruction) + len(pool.joined_by)
     sentences = [sentence for sentence in pool.sentences if sentence.units >= min(units, pool.least)]
@@ -223,7 +211,8 @@ def _chosen(sentences: Sequence[_Sentence], units: int, size: int) -> list[_Sent
     reached = next((number for number in range(units, 0, -1) if layers[-1][number]), 0)
     if not reached:
         return [min(sentences, key=lambda sentence: (sentence.units, sentence.size))]
-    size = _nearest(layers[-1][reached], size)
+    sums, wanted = layers[-1][reached], size
+    size = min((place for place in range(sums.bit_length()) if sums >> place & 1), key=lambda place: abs(place - wanted))
     found = []
     for sentence, (before, after) in reversed(list(zip(sentences, pairwise(layers), strict=True))):
         assert after[reached] >> size & 1
@@ -231,8 +220,3 @@ def _chosen(sentences: Sequence[_Sentence], units: int, size: int) -> list[_Sent
             found.append(sentence)
             reached, size = reached - sentence.units, size - sentence.size
     return found
-
-
-def _nearest(bits: int, wanted: int) -> int:
-    """The number of the set bit that is nearest to `wanted`; the lower one of two."""
-    return min((place for place in range(bits.bit_length()) if bits >> place & 1), key=lambda place: abs(place - wanted))

@@ -93,16 +93,10 @@ class MergeLists(Step):
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """Merge; scores are 1 / rank."""
-        made = results.one
-        run = merged_run(
-            merge(made.run, self.depth, self.duplicates), tag=f"{made.run.tag or 'run'}.{self.tag}", source=made.run.source
-        )
-        facts = {
-            "name": run.tag,
-            "method": "round-robin",
-            "depth": self.depth,
-            "duplicates": "kept" if self.duplicates else "skipped",
-        }
+        made, duplicates = results.one, "kept" if self.duplicates else "skipped"
+        merged, tag = merge(made.run, self.depth, self.duplicates), f"{made.run.tag or 'run'}.{self.tag}"
+        run = merged_run(merged, tag=tag, source=made.run.source)
+        facts = {"name": run.tag, "method": "round-robin", "depth": self.depth, "duplicates": duplicates}
         return results.with_run(run, made.provenance.inherited().step("merging", facts).having(made_of=dict(made.facts)))
 
 

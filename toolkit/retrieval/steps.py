@@ -78,8 +78,7 @@ class Results:
 
     def with_run(self, run: Run, provenance: Provenance) -> Results:
         """With this run in place of those before."""
-        source = self.runs[0].source if self.runs else ""
-        return replace(self, runs=(Made(run, provenance, source),))
+        return replace(self, runs=(Made(run, provenance, self.runs[0].source if self.runs else ""),))
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,9 @@ def texts_from(topics: TopicSet, *, index: str | None = None, docs: str | None =
     if docs is not None:
         if not Path(docs).exists():
             raise ToolkitError(f"no file {docs}", "check the path")
-        return lambda group: TextSource(docs, lambda ids: _pick(_read(docs), ids))
+        from toolkit.files.texts.documents import corpus_from_files
+
+        return lambda group: TextSource(docs, lambda ids: _pick(corpus_from_files(docs).documents(), ids))
     if index is not None:
         return _indexed(index)
     if topics.benchmark is None:
@@ -61,12 +63,6 @@ def check_texts(wanted: Sequence[str], texts: Mapping[str, Doc], place: str) -> 
     if absent := [doc_id for doc_id in wanted if doc_id not in texts]:
         message = f"no text for {len(absent)} of {len(wanted)} documents ({three(absent)}) in {place}"
         raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
-
-
-def _read(files: str) -> Iterable[Doc]:
-    from toolkit.files.texts.documents import corpus_from_files
-
-    return corpus_from_files(files).documents()
 
 
 def _indexed(name: str) -> Texts:

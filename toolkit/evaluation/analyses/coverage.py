@@ -9,7 +9,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
-from toolkit.evaluation.scores.judgments import Declared, Judgments, perspective_judgments, read_runs
+from toolkit.evaluation.scores.judgments import Declared, Judgments, Part, perspective_judgments, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.evaluation.scores.subtopics import has_subtopics, named_perspectives, unjudged_notes, unlined_note
 from toolkit.metrics.families.join import positions
@@ -36,11 +36,11 @@ def coverage(runs: Sequence[Run], judgments: Judgments, *, depth: int = DEPTH, b
         check_perspectives(part.qrels)
         firsts = [first_ranks(run, part.qrels, depth) for run in runs]
         for name, first in zip(names, firsts, strict=True):
-            rows += _rows(name, part.group, part.qrels, prefixes(first, part.qrels), depth, by_query)
+            rows += _rows(name, part, prefixes(first, part.qrels), depth, by_query)
         if len(runs) > 1:
-            union = prefixes(np.minimum.reduce(firsts), part.qrels)
-            rows += _covered(UNION, part.group, part.qrels, union, depth, by_query)
-    covered = {name: sum(row.queries for row in rows if row.run == name and _is_mean(row)) for name in names}
+            rows += _rows(UNION, part, prefixes(np.minimum.reduce(firsts), part.qrels), depth, by_query, is_union=True)
+    means = [row for row in rows if row.measure.startswith("CoveringPrefix") and not row.query_id]
+    covered = {name: sum(row.queries for row in means if row.run == name) for name in names}
     if len(judgments.parts) > 1:
         rows += _averages(rows)
     return Scores(tuple(rows), tuple(_notes(runs, covered, judgments, depth)))
@@ -57,8 +57,7 @@ def tables(
 ) -> Shown:
     """`coverage` of run files, judged by a benchmark, qrels, or qrels for the benchmark's groups."""
     judged = perspective_judgments(benchmark, qrels, modes)
-    read = read_runs(runs, judged, apart=True)
-    return shown(coverage(read, judged, depth=depth, by_query=by_query), by_query=by_query)
+    return shown(coverage(read_runs(runs, judged, apart=True), judged, depth=depth, by_query=by_query), by_query=by_query)
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
@@ -95,22 +94,17 @@ def prefixes(first: np.ndarray, qrels: Qrels) -> np.ndarray:
     return covering
 
 
-def _rows(name: str, group: str, qrels: Qrels, covering: np.ndarray, depth: int, by_query: bool) -> Iterator[Score]:
-    measure, reached = f"CoveringPrefix@{depth}", np.isfinite(covering)
+def _rows(name: str, part: Part, covering: np.ndarray, depth: int, by_query: bool, is_union: bool = False) -> Iterator[Score]:
+    """Of a run both measures; of the union of runs, which is a set, the share alone."""
+    reached = np.isfinite(covering)
     mean = float(covering[reached].mean()) if reached.any() else math.nan
-    yield Score(name, group, "", measure, mean, int(reached.sum()))
-    if by_query:
-        for query_id, value in zip(qrels.query_ids, covering.tolist(), strict=True):
-            yield Score(name, group, "", measure, int(value) if math.isfinite(value) else math.nan, 1, query_id)
-    yield from _covered(name, group, qrels, covering, depth, by_query)
-
-
-def _covered(name: str, group: str, qrels: Qrels, covering: np.ndarray, depth: int, by_query: bool) -> Iterator[Score]:
-    measure, reached = f"Covered@{depth}", np.isfinite(covering)
-    yield Score(name, group, "", measure, float(reached.mean()), len(covering))
-    if by_query:
-        for query_id, value in zip(qrels.query_ids, reached.tolist(), strict=True):
-            yield Score(name, group, "", measure, int(value), 1, query_id)
+    prefixes = [int(value) if math.isfinite(value) else math.nan for value in covering.tolist()]
+    found = {} if is_union else {f"CoveringPrefix@{depth}": (mean, int(reached.sum()), prefixes)}
+    found[f"Covered@{depth}"] = (float(reached.mean()), len(covering), list(map(int, reached.tolist())))
+    for measure, (value, queries, values) in found.items():
+        yield Score(name, part.group, "", measure, value, queries)
+        for query_id, own in zip(part.qrels.query_ids, values, strict=True) if by_query else ():
+            yield Score(name, part.group, "", measure, own, 1, query_id)
 
 
 def _averages(rows: Sequence[Score]) -> list[Score]:
@@ -119,14 +113,11 @@ def _averages(rows: Sequence[Score]) -> list[Score]:
     for row in rows:
         if not row.query_id:
             by_measure.setdefault((row.run, row.measure), []).append(row)
-    return [
-        Score(name, "average", "", measure, math.fsum(row.value for row in rows) / len(rows), sum(row.queries for row in rows))
-        for (name, measure), rows in by_measure.items()
-    ]
-
-
-def _is_mean(row: Score) -> bool:
-    return row.measure.startswith("CoveringPrefix") and not row.query_id
+    averages = []
+    for (name, measure), own in by_measure.items():
+        value = math.fsum(row.value for row in own) / len(own)
+        averages.append(Score(name, "average", "", measure, value, sum(row.queries for row in own)))
+    return averages
 
 
 def _notes(runs: Sequence[Run], covered: Mapping[str, int], judgments: Judgments, depth: int) -> Iterator[str]:

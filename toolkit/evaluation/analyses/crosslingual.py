@@ -1,6 +1,6 @@
 """The same needs in the language of the documents and in English: mFollowIR's two settings side by side."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 
 from toolkit.core.errors import ToolkitError
@@ -36,9 +36,8 @@ def both_settings(benchmark: str) -> tuple[Judgments, Judgments]:
         settings.append(replace(judged, parts=parts))
     shared = {part.group for part in settings[0].parts} & {part.group for part in settings[1].parts}
     if not shared:
-        raise ToolkitError(
-            f"no language of {benchmark} is on this machine in both settings", f"`tandem benchmarks fetch {benchmark}`"
-        )
+        message = f"no language of {benchmark} is on this machine in both settings"
+        raise ToolkitError(message, f"`tandem benchmarks fetch {benchmark}`")
     return _of_groups(settings[0], shared), _of_groups(settings[1], shared)
 
 
@@ -58,15 +57,25 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
     Measures of one mode are of the base mode (`og`). The difference has its 95 % interval and p over the core queries,
     which both settings share; none where fewer than six differ. Raises ToolkitError for a run of other queries.
     """
-    scores_of_settings = []
-    for run, judged in zip((multi, cross), judgments, strict=True):
-        check(run, run.source or run.tag, judged)
-        scores_of_settings.append(Evaluation((run,), judged).scores(None))
-    name = multi.tag if multi.tag == cross.tag else f"{multi.tag} / {cross.tag}"
-    notes = dict.fromkeys(_notes(scores_of_settings))
     shown = (*judgments[0].modes.of(BASE), PAIRED)
-    found = _differences((multi, cross), judgments, shown)
-    return Scores(tuple(_rows(name, *(_values(scores, shown) for scores in scores_of_settings), found)), tuple(notes))
+    by_setting, notes = [], {}
+    for setting, run, judged in zip(SETTINGS, (multi, cross), judgments, strict=True):
+        check(run, run.source or run.tag, judged)
+        scores = Evaluation((run,), judged).scores(None)
+        by_setting.append({(row.group, row.measure): row for row in scores.rows if row.mode in shown})
+        tags = {row.run for row in scores.rows}
+        notes |= {f"{setting}, {note}" if note.partition(":")[0] in tags else note: None for note in scores.notes}
+    name = multi.tag if multi.tag == cross.tag else f"{multi.tag} / {cross.tag}"
+    differences = _differences((multi, cross), judgments, shown)
+    rows = []
+    for place, first in by_setting[0].items():
+        second, (group, measure) = by_setting[1][place], place
+        rows += [Score(name, group, MULTI, measure, first.value, first.queries)]
+        rows += [Score(name, group, CROSS, measure, second.value, second.queries)]
+        rows += [Score(name, group, DIFFERENCE, measure, second.value - first.value, first.queries)]
+        for mode, value in zip(FOUND, found_of(differences[place]), strict=True) if place in differences else ():
+            rows.append(Score(name, group, mode, measure, value, first.queries))
+    return Scores(tuple(rows), tuple(notes))
 
 
 def tables(multi: str, cross: str, benchmark: str) -> Shown:
@@ -89,32 +98,3 @@ def _differences(
         if len(of_measure) > 1:
             of_measure[AVERAGE] = [cores for of_group in of_measure.values() for cores in of_group]
     return {(group, measure): estimate(cores) for measure, of_measure in groups.items() for group, cores in of_measure.items()}
-
-
-def _values(scores: Scores, modes: Collection[str]) -> dict[tuple[str, str], Score]:
-    return {(row.group, row.measure): row for row in scores.rows if row.mode in modes}
-
-
-def _rows(
-    name: str,
-    multi: dict[tuple[str, str], Score],
-    cross: dict[tuple[str, str], Score],
-    differences: dict[tuple[str, str], Estimate],
-) -> Iterator[Score]:
-    for (group, measure), first in multi.items():
-        second = cross[group, measure]
-        values = (first.value, second.value, second.value - first.value)
-        for setting, value in zip((*SETTINGS, DIFFERENCE), values, strict=True):
-            queries = second.queries if setting == CROSS else first.queries
-            yield Score(name, group, setting, measure, value, queries)
-        if found := differences.get((group, measure)):
-            for mode, value in zip(FOUND, found_of(found), strict=True):
-                yield Score(name, group, mode, measure, value, first.queries)
-
-
-def _notes(scores_of_settings: list[Scores]) -> Iterator[str]:
-    """What is to be said of either setting, with its name where it is of a run."""
-    for setting, scores in zip(SETTINGS, scores_of_settings, strict=True):
-        runs = {row.run for row in scores.rows}
-        for note in scores.notes:
-            yield f"{setting}, {note}" if note.partition(":")[0] in runs else note

@@ -40,21 +40,17 @@ def known_dimensions() -> tuple[Dimension, ...]:
     """The dimensions of `registry/dimensions.yaml`, in its order."""
     content = read_yaml(FOLDER / "dimensions.yaml")
     words = {name: f"(?:{'|'.join(map(re.escape, listed.split()))})" for name, listed in content["words"].items()}
-    return tuple(
-        Dimension(
-            name,
-            row["statement"],
-            tuple(re.compile(WORDS.sub(lambda match: words[match[1]], rule), re.IGNORECASE) for rule in row["rules"]),
-        )
-        for name, row in content["dimensions"].items()
-    )
+    known = []
+    for name, row in content["dimensions"].items():
+        rules = (WORDS.sub(lambda match: words[match[1]], rule) for rule in row["rules"])
+        known.append(Dimension(name, row["statement"], tuple(re.compile(rule, re.IGNORECASE) for rule in rules)))
+    return tuple(known)
 
 
 def labelled(instructions: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Instruction -> the dimensions whose rules it meets; several are allowed, and none."""
-    return {
-        text: tuple(dimension.name for dimension in known_dimensions() if dimension.holds(text)) for text in set(instructions)
-    }
+    known = known_dimensions()
+    return {text: tuple(dimension.name for dimension in known if dimension.holds(text)) for text in set(instructions)}
 
 
 def judged(labels: Mapping[str, tuple[str, ...]], holds: Holds) -> tuple[dict[str, tuple[str, ...]], int]:
@@ -115,11 +111,8 @@ def dimensions(name: str, topics: Sequence[Topic], *, holds: Holds | None = None
     mean = sum(len(labels[text]) for text in instructions.values()) / len(instructions)
     rows.append(Score(name, "all", LABELS, "share", mean, len(instructions)))
     if by_query:
-        rows += [
-            Score(name, "all", dimension, "label", 1, 1, query_id)
-            for query_id, text in instructions.items()
-            for dimension in labels[text] or (NONE,)
-        ]
+        for query_id, text in instructions.items():
+            rows += [Score(name, "all", dimension, "label", 1, 1, query_id) for dimension in labels[text] or (NONE,)]
     return Scores(tuple(rows), tuple(notes))
 
 

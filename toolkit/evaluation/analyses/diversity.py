@@ -28,8 +28,7 @@ def instruction_groups(topics: Iterable[Topic]) -> dict[str, list[str]]:
     groups: dict[str, dict[str, None]] = {}
     for topic in topics:
         if topic.instruction:
-            core = join_mode(topic.group_id or topic.query_id, topic.mode)
-            groups.setdefault(core, {})[topic.instruction] = None
+            groups.setdefault(join_mode(topic.group_id or topic.query_id, topic.mode), {})[topic.instruction] = None
     return {name: list(instructions) for name, instructions in groups.items()}
 
 
@@ -42,21 +41,18 @@ def diversity(name: str, groups: Mapping[str, Sequence[str]], *, by_query: bool 
     The long table has the histogram, too: the number of pairs from each twentieth on. Raises ToolkitError where there is
     no pair at all.
     """
-    pairs = {core: _pairs(instructions) for core, instructions in groups.items() if len(instructions) > 1}
+    words = {core: [tokens(text) for text in texts] for core, texts in groups.items() if len(texts) > 1}
+    pairs = {core: [rouge_l(*pair) for pair in itertools.combinations(texts, 2)] for core, texts in words.items()}
     values = [value for own in pairs.values() for value in own]
     if not values:
         raise ToolkitError(f"{name} has no core query with two instructions", "diversity is between instructions of one query")
-    rows = [
-        Score(name, "all", "mean", MEASURE, fmean(values), len(values)),
-        Score(name, "all", "mean over groups", MEASURE, fmean([fmean(own) for own in pairs.values()]), len(pairs)),
-    ]
+    rows = [Score(name, "all", "mean", MEASURE, fmean(values), len(values))]
+    rows += [Score(name, "all", "mean over groups", MEASURE, fmean(map(fmean, pairs.values())), len(pairs))]
     numbers = {"pairs": len(values), "groups": len(pairs), "instructions": sum(len(groups[core]) for core in pairs)}
     rows += [Score(name, "all", "count", what, number, number) for what, number in numbers.items()]
     counts, _ = np.histogram(values, bins=BINS, range=(0, 1))
-    rows += [
-        Score(name, "all", f"from {number / BINS:.2f}", COUNTED, count, len(values))
-        for number, count in enumerate(counts.tolist())
-    ]
+    for number, count in enumerate(counts.tolist()):
+        rows.append(Score(name, "all", f"from {number / BINS:.2f}", COUNTED, count, len(values)))
     if by_query:
         rows += [Score(name, "all", "mean", MEASURE, fmean(own), len(own), core) for core, own in pairs.items()]
     alone = len(groups) - len(pairs)
@@ -64,10 +60,6 @@ def diversity(name: str, groups: Mapping[str, Sequence[str]], *, by_query: bool 
     if foreign := sum(unread(groups[core]) for core in pairs):
         notes.append(f"{foreign:,} instructions have no Latin letter: {MEASURE} of their pairs is 0, however alike they are")
     return Scores(tuple(rows), tuple(notes))
-
-
-def _pairs(instructions: Sequence[str]) -> list[float]:
-    return [rouge_l(*pair) for pair in itertools.combinations([tokens(text) for text in instructions], 2)]
 
 
 def tables(benchmark: str | None = None, topics: Sequence[str] | None = None, *, by_query: bool = False) -> Shown:
@@ -82,9 +74,6 @@ def histogram(scores: Scores) -> Table:
     """The distribution, a row for each twentieth that lies between the smallest and the largest value."""
     rows = [row for row in scores.rows if row.measure == COUNTED]
     filled = [place for place, row in enumerate(rows) if row.value]
-    most = max(row.value for row in rows)
-    cells = [
-        (row.mode.removeprefix("from "), int(row.value), "#" * round(WIDEST * row.value / most))
-        for row in rows[filled[0] : filled[-1] + 1]
-    ]
+    most, shown = max(row.value for row in rows), rows[filled[0] : filled[-1] + 1]
+    cells = [(row.mode.removeprefix("from "), int(row.value), "#" * round(WIDEST * row.value / most)) for row in shown]
     return Table((Column("from", label=True), Column("pairs"), Column("histogram")), cells)

@@ -1,6 +1,6 @@
 """Instruction first or query first: what the order of the two does to a system (InstructIR, table 4)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -36,12 +36,18 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by
         sizes = np.bincount(instances.groups)
         per_group = (np.bincount(instances.groups, gap) / sizes, worst[1] - worst[0])
         for code, group in enumerate(instances.names):
-            rows += [
-                Score(name, "all", "gap", measure, float(values[code]), int(sizes[code]), group)
-                for measure, values in zip(measures, per_group, strict=True)
-            ]
+            for measure, values in zip(measures, per_group, strict=True):
+                rows.append(Score(name, "all", "gap", measure, float(values[code]), int(sizes[code]), group))
     unknown = [line for measure, each in zip(measures, gaps, strict=True) for line in untested_note(measure, each)]
-    notes = [*judgments.notes, *unknown, *_orders(pair)]
+    higher, lower = int((gap > 0).sum()), int((gap < 0).sum())
+    equal = len(gap) - higher - lower
+    counts = f"of {len(gap):,} instances {higher:,} score higher query first, {lower:,} lower, {equal:,} equally"
+    notes = [*judgments.notes, *unknown, counts]
+    if equal == len(gap):
+        notes.append(
+            "no instance scores differently: a bag of words (BM25) has no order; "
+            "of other systems `tandem systems explain` shows what was sent"
+        )
     for run, mode in ((first, MODES[0]), (second, MODES[1])):
         notes += [f"{mode}, {note}" for note in run_notes([run], judgments, [measures[0]], "worst")]
     return Scores(tuple(rows), tuple(notes))
@@ -59,23 +65,10 @@ def tables(
 ) -> Shown:
     """`order` of two run files, judged by qrels or, without them, a benchmark."""
     judged = judged_by(None if qrels else benchmark, qrels, modes)
-    scores = order(*read_runs([first, second], judged), judged, cutoff=cutoff, by_query=by_query)
-    return shown(scores, by_query=by_query)
+    return shown(order(*read_runs([first, second], judged), judged, cutoff=cutoff, by_query=by_query), by_query=by_query)
 
 
 def _rows(name: str, measure: str, pair: Sequence[np.ndarray], interval: Sequence[float]) -> list[Score]:
     first, second = (mean(values) for values in pair)
     numbers = (first, second, second - first, *interval)
     return [Score(name, "all", mode, measure, value, len(pair[0])) for mode, value in zip(MODES, numbers, strict=True)]
-
-
-def _orders(pair: Sequence[np.ndarray]) -> Iterator[str]:
-    gap = pair[1] - pair[0]
-    higher, lower = int((gap > 0).sum()), int((gap < 0).sum())
-    equal = len(gap) - higher - lower
-    yield f"of {len(gap):,} instances {higher:,} score higher query first, {lower:,} lower, {equal:,} equally"
-    if equal == len(gap):
-        yield (
-            "no instance scores differently: a bag of words (BM25) has no order; "
-            "of other systems `tandem systems explain` shows what was sent"
-        )

@@ -56,7 +56,7 @@ def overlap(
         rows += _of_measure(run.tag, f"nDCG@{cutoff}", plain, instances.groups, each_kept)
         worst = partial(instances.worst, values)
         rows += _of_measure(run.tag, f"Robustness@{cutoff}", worst, np.arange(len(instances.names)), each_kept)
-    before, after = (_sizes(instances, rows_kept) for rows_kept in (every, kept))
+    before, after = ({"instances": int(left.sum()), "groups": len(np.unique(instances.groups[left]))} for left in (every, kept))
     for measure in ("instances", "groups"):
         numbers = (before[measure], after[measure], after[measure] - before[measure])
         rows += [Score(ALL, "all", mode, measure, number, number) for mode, number in zip(MODES, numbers, strict=False)]
@@ -93,9 +93,8 @@ def _kept(instances: Instances, lexical: Run, judgments: Judgments) -> np.ndarra
     for query_id, doc_id, label, _ in qrels:
         if label > 0:
             relevant.setdefault(query_id, set()).add(doc_id)
-    solved = {
-        query_id for query_id, ranking in lexical.rankings() if any(doc.doc_id in relevant.get(query_id, ()) for doc in ranking)
-    }
+    ranked = {query_id: {doc.doc_id for doc in ranking} for query_id, ranking in lexical.rankings()}
+    solved = {query_id for query_id, found in ranked.items() if not found.isdisjoint(relevant.get(query_id, ()))}
     return np.array([query_id not in solved for query_id in instances.query_ids])
 
 
@@ -132,14 +131,8 @@ def _of_measure(
     random_gap = mean(by_chance)
     numbers = (before, after, gap, *found_of(ratio_difference(*sums)), random_gap, low, high, gap - random_gap)
     counts = [int(each.sizes.sum()) for each in sums]
-    return [
-        Score(name, "all", mode, measure, float(value), counts[mode != "before"])
-        for mode, value in zip(MODES, numbers, strict=True)
-    ]
-
-
-def _sizes(instances: Instances, kept: np.ndarray) -> dict[str, int]:
-    return {"instances": int(kept.sum()), "groups": len(np.unique(instances.groups[kept]))}
+    named = zip(MODES, numbers, strict=True)
+    return [Score(name, "all", mode, measure, float(value), counts[mode != "before"]) for mode, value in named]
 
 
 def _words(instances: Instances, kept: np.ndarray, words: Mapping[str, float]) -> list[Score]:

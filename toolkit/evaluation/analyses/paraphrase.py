@@ -1,6 +1,6 @@
 """The same instruction in other words: how far a system's scores spread, and its worst case (InstructIR, figure 3)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -34,30 +34,26 @@ def paraphrase(
     instances, others = Instances.of(judgments), Instances.of(paraphrases)
     place = {query_id: row for row, query_id in enumerate(instances.query_ids)}
     if unknown := [name for name in others.names if name not in place]:
-        raise ToolkitError(
-            f"{len(unknown):,} paraphrases are of instructions without judgments: {three(unknown)}",
-            f"the ids of paraphrases are `<instruction>.<n>`, those of instructions as in {judgments.name}",
-        )
+        hint = f"the ids of paraphrases are `<instruction>.<n>`, those of instructions as in {judgments.name}"
+        raise ToolkitError(f"{len(unknown):,} paraphrases are of instructions without judgments: {three(unknown)}", hint)
     own = instances.values(original, judgments, measure)[[place[name] for name in others.names]]
     values = others.values(reworded, paraphrases, measure)
     best = -others.worst(-values)
     worst = others.worst(values)
     columns = {"original": own, "mean": values, "best": best, "worst": worst, "spread": best - worst, "drop": own - worst}
     drop = estimate([Cores.of(own - worst, np.arange(len(own)))])
-    numbers = [mean(column) for column in columns.values()]
-    rows = [
-        Score(original.tag, "all", mode, measure, value, len(columns.get(mode, own)))
-        for mode, value in zip(MODES, (*numbers, *found_of(drop)), strict=True)
-    ]
+    numbers = zip(MODES, (*map(mean, columns.values()), *found_of(drop)), strict=True)
+    rows = [Score(original.tag, "all", mode, measure, value, len(columns.get(mode, own))) for mode, value in numbers]
     if by_query:
         sizes = np.bincount(others.groups).tolist()
-        rows += [
-            Score(original.tag, "all", mode, measure, float(columns[mode][code]), sizes[code], name)
-            for code, name in enumerate(others.names)
-            for mode in ("original", "best", "worst", "spread", "drop")
-        ]
-    notes = _notes(original, reworded, judgments, paraphrases, measure, len(instances.query_ids), len(others.names))
-    return Scores(tuple(rows), (*untested_note(measure, drop), *notes))
+        for code, name in enumerate(others.names):
+            numbers = {mode: float(columns[mode][code]) for mode in ("original", "best", "worst", "spread", "drop")}
+            rows += [Score(original.tag, "all", mode, measure, value, sizes[code], name) for mode, value in numbers.items()]
+    counts = f"{len(others.names):,} of {len(instances.query_ids):,} instances have paraphrases; the others are left out"
+    notes = [*untested_note(measure, drop), *judgments.notes, counts]
+    for name, run, judged in (("original", original, judgments), ("paraphrases", reworded, paraphrases)):
+        notes += [f"{name}, {note}" for note in run_notes([run], judged, [measure], "worst")]
+    return Scores(tuple(rows), tuple(notes))
 
 
 def tables(
@@ -78,12 +74,3 @@ def tables(
     others = judged_by(None if qrels else f"{benchmark}-paraphrases", paraphrase_qrels, modes)
     runs = (*read_runs([run], judged), *read_runs([reworded], others))
     return shown(paraphrase(*runs, judged, others, cutoff=cutoff, by_query=by_query), by_query=by_query)
-
-
-def _notes(
-    original: Run, reworded: Run, judgments: Judgments, paraphrases: Judgments, measure: str, instances: int, groups: int
-) -> Iterator[str]:
-    yield from judgments.notes
-    yield f"{groups:,} of {instances:,} instances have paraphrases; the others are left out"
-    for name, run, judged in (("original", original, judgments), ("paraphrases", reworded, paraphrases)):
-        yield from (f"{name}, {note}" for note in run_notes([run], judged, [measure], "worst"))

@@ -151,11 +151,10 @@ def to_table(rows: Sequence[Power], runs: int, share: float, notes: Sequence[str
     elif runs > 2:
         pairs = runs * (runs - 1) // 2
         said.append(f"detectable and core queries: the median over {pairs} pairs of runs; largest: the pair that varies most")
-    return Table(columns, [_cells(row, runs) for row in rows], [*said, *notes])
-
-
-def _cells(row: Power, runs: int) -> list[Cell]:
-    share = registry.measure(row.measure).unit == "fraction"
-    sizes = [Number(size, share=share) for size in (row.detectable, *([row.largest] if runs > 2 else []))]
-    needed = [math.nan if number is None else number for number in row.needed.values()]
-    return [row.group, row.measure, row.mode.replace(PAIRED, ""), row.core_queries, *sizes, *needed]
+    lines: list[list[Cell]] = []
+    for row in rows:
+        is_share = registry.measure(row.measure).unit == "fraction"
+        sizes = [Number(size, share=is_share) for size in (row.detectable, *([row.largest] if runs > 2 else []))]
+        needed = [math.nan if number is None else number for number in row.needed.values()]
+        lines.append([row.group, row.measure, row.mode.replace(PAIRED, ""), row.core_queries, *sizes, *needed])
+    return Table(columns, lines, [*said, *notes])

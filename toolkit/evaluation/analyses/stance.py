@@ -10,19 +10,9 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.analyses.coverage import check_perspectives
+from toolkit.evaluation.scores import stance as sides
 from toolkit.evaluation.scores.judgments import Declared, Judgments, perspective_judgments, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
-from toolkit.evaluation.scores.stance import (
-    CUTOFF,
-    FORMS,
-    Contested,
-    Stances,
-    Tally,
-    by_stance,
-    contested_questions,
-    read_stances,
-    tally,
-)
 from toolkit.evaluation.scores.subtopics import unjudged_notes, unlined_note
 from toolkit.files.formats import read_run
 
@@ -30,9 +20,9 @@ from toolkit.files.formats import read_run
 def stance(
     runs: Mapping[str, Run],
     judgments: Judgments,
-    stances: Stances | None = None,
+    stances: sides.Stances | None = None,
     *,
-    cutoff: int = CUTOFF,
+    cutoff: int = sides.CUTOFF,
     by_query: bool = False,
 ) -> Scores:
     """What the top documents of questions with two perspectives hold, and the lean towards the supporting one.
@@ -53,17 +43,15 @@ def stance(
     notes = [*judgments.notes, *unjudged_notes(judgments.qrels, "negative")]
     for part in judgments.parts:
         check_perspectives(part.qrels)
-        stance = contested_questions(part.qrels, stances)
+        stance = sides.contested_questions(part.qrels, stances)
         if not len(stance.queries):
             raise ToolkitError(f"{part.qrels.source or part.group}: no question has two sides", "stance is of such questions")
-        tallies = {form: tally(run, part.qrels, stance, cutoff) for form, run in runs.items()}
-        numbers = {form: _numbers(counts) for form, counts in tallies.items()}
-        for form, measured in _with_differences(numbers).items():
+        tallies = {form: sides.tally(run, part.qrels, stance, cutoff) for form, run in runs.items()}
+        for form, measured in _with_differences({form: _numbers(counts) for form, counts in tallies.items()}).items():
             rows += [Score(name, part.group, form, f"{what}@{cutoff}", *value) for what, value in measured.items()]
         for form, counts in tallies.items() if by_query else ():
-            rows += _rows_by_query(
-                name, part.group, form, counts, [part.qrels.query_ids[code] for code in stance.queries], cutoff
-            )
+            query_ids = [part.qrels.query_ids[code] for code in stance.queries]
+            rows += _rows_by_query(name, part.group, form, counts, query_ids, cutoff)
         prefix = f"{part.group}: " if len(judgments.parts) > 1 else ""
         notes += [f"{prefix}{line}" for line in _notes(runs, part.qrels, stance, tallies, cutoff)]
     return Scores(tuple(rows), tuple(notes))
@@ -79,7 +67,7 @@ def tables(
     modes: Declared = None,
     *,
     stances: str | None = None,
-    cutoff: int = CUTOFF,
+    cutoff: int = sides.CUTOFF,
     by_query: bool = False,
 ) -> Shown:
     """`stance` of run files, judged as in `coverage.tables`.
@@ -90,15 +78,15 @@ def tables(
     if perspectives and (supporting or opposing):
         raise ToolkitError("the perspectives' runs are named twice", "--perspectives, or --supporting and --opposing")
     judged = perspective_judgments(benchmark, qrels, modes)
-    known = read_stances(stances) if stances else None
-    files = {form: file for form, file in zip(FORMS, (question, supporting, opposing), strict=True) if file}
+    known = sides.read_stances(stances) if stances else None
+    files = {form: file for form, file in zip(sides.FORMS, (question, supporting, opposing), strict=True) if file}
     runs = dict(zip(files, read_runs(list(files.values()), judged), strict=True))
     if perspectives:
-        runs |= by_stance(read_run(perspectives), judged, known)
+        runs |= sides.by_stance(read_run(perspectives), judged, known)
     return shown(stance(runs, judged, known, cutoff=cutoff, by_query=by_query), by_query=by_query)
 
 
-def _numbers(counts: Tally) -> dict[str, tuple[float, int]]:
+def _numbers(counts: sides.Tally) -> dict[str, tuple[float, int]]:
     """What is measured -> the value and over how many questions it is."""
     questions, bounded = len(counts.documents), counts.bounded[~np.isnan(counts.bounded)]
     shares = {what: (float(which.mean()), questions) for what, which in counts.stances().items()}
@@ -110,15 +98,15 @@ def _numbers(counts: Tally) -> dict[str, tuple[float, int]]:
 def _with_differences(numbers: Mapping[str, dict[str, tuple[float, int]]]) -> dict[str, dict[str, tuple[float, int]]]:
     """The forms as they are, then the others minus the question."""
     found = dict(numbers)
-    for form in [form for form in numbers if form != FORMS[0]]:
-        found[f"{form} - {FORMS[0]}"] = {
-            what: (value - numbers[FORMS[0]][what][0], min(count, numbers[FORMS[0]][what][1]))
-            for what, (value, count) in numbers[form].items()
-        }
+    for form in [form for form in numbers if form != sides.FORMS[0]]:
+        values = [(what, *value, *numbers[sides.FORMS[0]][what]) for what, value in numbers[form].items()]
+        found[f"{form} - {sides.FORMS[0]}"] = {what: (a - b, min(of_a, of_b)) for what, a, of_a, b, of_b in values}
     return found
 
 
-def _rows_by_query(name: str, group: str, form: str, counts: Tally, query_ids: Sequence[str], cutoff: int) -> Iterator[Score]:
+def _rows_by_query(
+    name: str, group: str, form: str, counts: sides.Tally, query_ids: Sequence[str], cutoff: int
+) -> Iterator[Score]:
     counted: dict[str, np.ndarray] = {
         **{what: which.astype(int) for what, which in counts.stances().items()},
         "SupportingDocuments": counts.supporting,
@@ -132,7 +120,7 @@ def _rows_by_query(name: str, group: str, form: str, counts: Tally, query_ids: S
 
 
 def _notes(
-    runs: Mapping[str, Run], qrels: Qrels, stance: Contested, tallies: Mapping[str, Tally], cutoff: int
+    runs: Mapping[str, Run], qrels: Qrels, stance: sides.Contested, tallies: Mapping[str, sides.Tally], cutoff: int
 ) -> Iterator[str]:
     others = f"{len(stance.left_out):,} have another number of perspectives and are left out"
     yield f"{len(stance.queries):,} of {len(qrels.query_ids):,} questions count; {others}"

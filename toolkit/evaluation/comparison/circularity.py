@@ -4,10 +4,10 @@ What a model made suits models like it: queries are worded as it words them, wha
 what it takes for relevant is. Such scores are not comparable with those of other systems.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolkit.core.modes import BASE, INSTRUCTED
 from toolkit.core.runs import Run
@@ -83,10 +83,9 @@ def shares(items: Items, provenances: Provenances, judgments: Judgments) -> list
                     counts.setdefault((made.by, made.role, made.family, kind), set()).add(item)
     for by in judgments.judges:
         counts |= {(by, "judged", "", kind): set(ids) for kind, ids in items.items() if kind != QUERY}
-    found = [
-        Share(role, by, family or lineage(by).family, kind, len(ids), len(items[kind]))
-        for (by, role, family, kind), ids in counts.items()
-    ]
+    found = []
+    for (by, role, family, kind), ids in counts.items():
+        found.append(Share(role, by, family or lineage(by).family, kind, len(ids), len(items[kind])))
     kinds = list(items)
     return sorted(found, key=lambda share: (share.by, ROLES.index(share.role), kinds.index(share.items)))
 
@@ -117,27 +116,20 @@ def _plain(name: str) -> str:
 def systems_of(run: Run) -> list[Lineage]:
     """Every system that had a part in a run: as its files' records say, otherwise as its tag does."""
     files = [name for name in (run.source, *run.source.split(", ")) if name and Path(name).is_file()]
-    steps = [step for name in dict.fromkeys(files) for step in _steps(Recorded(name, run).record)]
+    methods = [part(Recorded(name, run).record, "method") for name in dict.fromkeys(files)]
+    lists = [steps for method in methods for name in STEPS if isinstance(steps := method.get(name), list)]
+    recorded = []  # the entry of the registry; of a system that has none, what the record says
+    for step in (step for steps in lists for step in steps if isinstance(step, dict) and "name" in step):
+        known = lineage(str(step["name"]))
+        model = step.get("checkpoint") or step.get("model")
+        if not (known.bases or known.family or not model):
+            found = lineage(str(model))
+            bases = (str(step["base"]), *lineage(str(step["base"])).bases) if step.get("base") else found.bases
+            family = found.family or (lineage(bases[0]).family if bases else "")
+            known = Lineage((*known.names, *found.names), bases, family)
+        recorded.append(known)
     names = [run.tag, *run.tag.split("+"), run.tag.partition(".rerank-")[2]]
-    return [_of_step(step) for step in steps] or [lineage(name) for name in dict.fromkeys(filter(None, names))]
-
-
-def _steps(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for name in STEPS:
-        steps = part(record, "method").get(name)
-        yield from (step for step in (steps if isinstance(steps, list) else ()) if isinstance(step, dict) and "name" in step)
-
-
-def _of_step(step: Mapping[str, Any]) -> Lineage:
-    """The entry of the registry; of a system that has none, what the record says."""
-    known = lineage(str(step["name"]))
-    model = step.get("checkpoint") or step.get("model")
-    if known.bases or known.family or not model:
-        return known
-    found = lineage(str(model))
-    bases = (str(step["base"]), *lineage(str(step["base"])).bases) if step.get("base") else found.bases
-    family = found.family or (lineage(bases[0]).family if bases else "")
-    return Lineage((*known.names, *found.names), bases, family)
+    return recorded or [lineage(name) for name in dict.fromkeys(filter(None, names))]
 
 
 def circular(runs: Sequence[Run], found: Sequence[Share]) -> list[Circular]:

@@ -116,27 +116,13 @@ def _change(group: str, key: Key, values: Sequence[PairedValues], testing: Testi
     elif testing.test == "wilcoxon":
         p, low, high = wilcoxon(cores), math.nan, math.nan
     a, b = (math.fsum(mean(getattr(each, name)) for each in values) / len(values) for name in ("a", "b"))
+    relative = (b - a) / abs(a) if a else math.nan
+    counts = (sum(len(each.query_ids) for each in values), int(found.core_queries))
+    tested = (math.nan, float(found.effect), found.state)
     up, down = (sum(int((side * each.sums > TOLERANCE).sum()) for each in cores) for side in (1, -1))
-    return Change(
-        group=group,
-        mode=key[1],
-        measure=key[0],
-        a=a,
-        b=b,
-        difference=b - a,
-        relative=(b - a) / abs(a) if a else math.nan,
-        queries=sum(len(each.query_ids) for each in values),
-        core_queries=int(found.core_queries),
-        low=float(low),
-        high=float(high),
-        p=float(p),
-        holm=math.nan,
-        effect=float(found.effect),
-        state=found.state,
-        up=up,
-        down=down,
-        same=int(found.core_queries) - up - down,
-    )
+    moved = (up, down, counts[1] - up - down)
+    interval = (float(low), float(high), float(p))
+    return Change(group, key[1], key[0], a, b, b - a, relative, *counts, *interval, *tested, *moved)
 
 
 def _moved(group: str, columns: Mapping[Key, PairedValues]) -> Iterator[Moved]:
@@ -173,10 +159,9 @@ def corrected(
     places = [(run, change) for run, changes in enumerate(overall) for change in changes if change.number in chosen]
     adjusted = holm([change.p for _, change in places])
     holms = {(run, change.group, *change.number): p for (run, change), p in zip(places, adjusted, strict=True)}
-    made = [
-        [replace(each, holm=holms.get((run, each.group, *each.number), math.nan)) for each in changes]
-        for run, changes in enumerate(of_runs)
-    ]
+    made = []
+    for run, changes in enumerate(of_runs):
+        made.append([replace(each, holm=holms.get((run, each.group, *each.number), math.nan)) for each in changes])
     return made, Family(tuple(chosen), len(of_runs), group)
 
 
@@ -188,10 +173,8 @@ def overall_group(changes: Sequence[Change]) -> str:
 def testing_notes(changes: Iterable[Change], family: Family, testing: Testing, name: str) -> Iterator[str]:
     """How the columns of a comparison are to be read. name  of the run that others are compared with."""
     yield Note(family.note, MISLEADS)  # what a mark says depends on it
-    yield (
-        f"difference: from {name}; p and {100 * LEVEL:g} % from, to: of each number by itself, uncorrected: "
-        f"{TESTS[testing.test]}"
-    )
+    found = TESTS[testing.test]
+    yield f"difference: from {name}; p and {100 * LEVEL:g} % from, to: of each number by itself, uncorrected: {found}"
     few = [change for change in changes if change.state == FEW]
     if few:
         named = (f"{change.group} {in_mode(*change.number)} ({change.untested})" for change in reversed(few))
@@ -231,24 +214,17 @@ def against(
     of_runs, family = corrected([each.changes for each in compared], judgments, testing.primary)
     others = [run for one, run in pairs if one is first]  # which come first
     compared, of_runs = compared[: len(others)], of_runs[: len(others)]
+    # a group's score is its own first measure
+    first_measures = {part.group: part.measures[:1] for part in judgments.parts} if chosen.per_group else {}
     changes: dict[Place, Change] = {}
     for run, own in zip(others, of_runs, strict=True):
         by_type = compare(first, run, replace(judgments, parts=tuple(types)), chosen, testing).changes if types else ()
         every = [*own, *(change for change in by_type if change.group != AVERAGE)]
         changes |= {(run.tag, change.group, change.mode, change.measure): change for change in every}
-        changes |= _scores_of_groups(run.tag, every, judgments, chosen)
+        of_scores = [change for change in every if change.measure in first_measures.get(change.group, ())]
+        changes |= {(run.tag, change.group, change.mode, SCORE): change for change in of_scores}
     notes = dict.fromkeys(note for each in compared for note in each.notes)
     return changes, [*testing_notes(changes.values(), family, testing, first.tag), *notes]
-
-
-def _scores_of_groups(tag: str, changes: Iterable[Change], judgments: Judgments, chosen: MeasureSet) -> dict[Place, Change]:
-    """A group's score is its own first measure."""
-    first_measures = {part.group: part.measures[:1] for part in judgments.parts} if chosen.per_group else {}
-    return {
-        (tag, change.group, change.mode, SCORE): change
-        for change in changes
-        if change.measure in first_measures.get(change.group, ())
-    }
 
 
 def untested(rows: Iterable[Score], changes: Mapping[Place, Change]) -> list[str]:

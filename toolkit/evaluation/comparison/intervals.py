@@ -48,15 +48,13 @@ def intervals(runs: Iterable[Run], judgments: Judgments, chosen: MeasureSet, eve
 
     every  also of measures whose rows do not ask for them
     """
-    return {place: bounds for run in runs for place, bounds in _of_run(run, judgments, chosen, every).items()}
-
-
-def _of_run(run: Run, judgments: Judgments, chosen: MeasureSet, every: bool) -> dict[Place, Bounds]:
-    tables = []
-    for part in judgments.parts:
-        wanted = [
-            each for each in chosen.values(run, part) if each.query_ids and (every or registry.measure(each.measure).intervals)
-        ]
-        tables.append((part, {(each.measure, each.mode): of_group(each, part, each.measure) for each in wanted}))
-    known = {place: own_interval(place[1][0], groups) for place, groups in numbers_of(tables).items()}
-    return {(run.tag, group, mode, measure): bounds for (group, (measure, mode)), bounds in known.items() if bounds}
+    found = {}
+    for run in runs:
+        tables = []
+        for part in judgments.parts:
+            wanted = [each for each in chosen.values(run, part) if each.query_ids]
+            wanted = [each for each in wanted if every or registry.measure(each.measure).intervals]
+            tables.append((part, {(each.measure, each.mode): of_group(each, part, each.measure) for each in wanted}))
+        known = {place: own_interval(place[1][0], groups) for place, groups in numbers_of(tables).items()}
+        found |= {(run.tag, group, mode, measure): bounds for (group, (measure, mode)), bounds in known.items() if bounds}
+    return found

@@ -58,7 +58,14 @@ def run_notes(
             lines.append(Note(unjudged, MISLEADS))
         lines += weighed(near_ids(run, qrels), MISLEADS)
         notes += [Note(f"{run.tag}: {line}", weight_of(line)) for line in lines]
-    return [*notes, *weighed(_depths(runs), MISLEADS), *_experimental(measures)]
+    depths = {run.tag: int(run.lengths.max(initial=0)) for run in runs}
+    if len(set(depths.values())) > 1:
+        shown = ", ".join(f"{tag} {depth}" for tag, depth in depths.items())
+        said = f"the runs differ in depth ({shown}), on which the rank of a missing document depends"
+        notes.append(Note(f"{said}: --depth {min(depths.values())} truncates all", MISLEADS))
+    if names := dict.fromkeys(spec.name for spec in map(registry.measure, measures) if spec.experimental):
+        notes.append(f"experimental, of this project, and not shown to be better than WISE and p-MRR: {', '.join(names)}")
+    return notes
 
 
 def rank_notes(runs: Sequence[Run]) -> list[Note]:
@@ -130,23 +137,4 @@ def near_ids(run: Run, qrels: Qrels) -> list[str]:
 
 
 def _written_alike(ids: pyarrow.StringArray) -> pyarrow.StringArray:
-    composed = compute.utf8_lower(compute.utf8_normalize(ids, "NFC"))
-    return compute.replace_substring_regex(composed, "[\u00a0\u2007\u202f]", "")
-
-
-def _experimental(measures: Sequence[str]) -> list[str]:
-    """What is ours and not established, named with what it is split into."""
-    names = [spec.name for spec in map(registry.measure, measures) if spec.experimental]
-    if not names:
-        return []
-    return [f"experimental, of this project, and not shown to be better than WISE and p-MRR: {', '.join(dict.fromkeys(names))}"]
-
-
-def _depths(runs: Sequence[Run]) -> list[str]:
-    """The rank of a missing document depends on the depth of the run."""
-    depths = {run.tag: int(run.lengths.max(initial=0)) for run in runs}
-    if len(set(depths.values())) == 1:
-        return []
-    shown = ", ".join(f"{tag} {depth}" for tag, depth in depths.items())
-    cure = f"--depth {min(depths.values())} truncates all"
-    return [f"the runs differ in depth ({shown}), on which the rank of a missing document depends: {cure}"]
+    return compute.replace_substring_regex(compute.utf8_lower(compute.utf8_normalize(ids, "NFC")), "[\u00a0\u2007\u202f]", "")

@@ -145,39 +145,27 @@ def lay_out(rows: Sequence[Beside], notes: Sequence[str]) -> Table:
     for row in rows:
         share = row.cell.scale != "number"
         marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in row.cell.inconsistent)
-        figures = {
-            "value": Number(row.value, share),
-            "published": Number(row.cell.value, share, mark=marks),
-            "difference": Number(row.difference, share, signed=True),
-        }
+        figures = {"value": Number(row.value, share), "published": Number(row.cell.value, share, mark=marks)}
+        figures["difference"] = Number(row.difference, share, signed=True)
         lines.append([{**_record(row), **figures}[name] for name in HEADS])
     shown = [place for place, name in enumerate(HEADS) if name in HEADS[1:8] or _tells(lines, place)]
     labels = HEADS.index("value")
     columns = [Column(HEADS[place], label=place < labels, priority=place) for place in shown]
-    cells = [[line[place] for place in shown] for line in lines]
-    return Table(columns, cells, [*_summary(rows), *notes, *numbered(flaws)])
+    summary = []  # for each run, how far it is from the paper: fractions and ranks apart
+    for run in dict.fromkeys(row.run for row in rows):
+        rows_of_run = [row for row in rows if row.run == run]
+        names = ", ".join(dict.fromkeys(str(_record(row)["system"]) for row in rows_of_run))
+        for what, are_ranks in (("scores", False), ("ranks", True)):
+            if off := [abs(row.difference) for row in rows_of_run if (row.cell.scale == "number") is are_ranks]:
+                far = f"off by {math.fsum(off) / len(off):.4f} on average, {max(off):.4f} at most"
+                summary.append(f"{run} and {names} as published: {len(off)} {what}, {far}")
+    return Table(columns, [[line[place] for place in shown] for line in lines], [*summary, *notes, *numbered(flaws)])
 
 
 def _tells(lines: Sequence[Sequence[Cell]], place: int) -> bool:
     """Whether a column says something: not the same in every line, nor what the column before it in our words says."""
     ours = HEADS.index(HEADS[place].removeprefix("printed "))
     return len({line[place] for line in lines}) > 1 and (ours == place or any(line[place] != line[ours] for line in lines))
-
-
-def _summary(rows: Sequence[Beside]) -> list[str]:
-    """For each run, how far it is from the paper: fractions and ranks apart."""
-    lines = []
-    for run in dict.fromkeys(row.run for row in rows):
-        rows_of_run = [row for row in rows if row.run == run]
-        names = ", ".join(dict.fromkeys(str(_record(row)["system"]) for row in rows_of_run))
-        kinds = {"scores": [row for row in rows_of_run if row.cell.scale != "number"]}
-        kinds["ranks"] = [row for row in rows_of_run if row.cell.scale == "number"]
-        for what, some in kinds.items():
-            if some:
-                off = [abs(row.difference) for row in some]
-                far = f"off by {math.fsum(off) / len(off):.4f} on average, {max(off):.4f} at most"
-                lines.append(f"{run} and {names} as published: {len(off)} {what}, {far}")
-    return lines
 
 
 def p_values(

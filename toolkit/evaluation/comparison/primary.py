@@ -31,21 +31,20 @@ def primary_numbers(numbers: Sequence[Number], modes: Modes, named: Sequence[str
     if not named:
         found = [leading_number(numbers, modes)]
         return found if is_ranked(*found[0], modes) else []
-    chosen = dict.fromkeys(number for name in named for number in _named(name, numbers, modes))
+    chosen: dict[Number, None] = {}
+    for name in named:
+        measure, _, mode = name.rpartition("-")
+        measure, mode = (measure, mode) if mode in modes else (name, "")
+        measure = str(tandem.parse(measure))
+        found = [number for number in numbers if number[0] == measure and (not mode or number[1] == mode)]
+        if not found:
+            known = three(f"{each}-{mode}" if mode in modes else each for each, mode in numbers)
+            raise ToolkitError(f"--primary {name} is not compared", f"compared are {known}: name more with -m")
+        ranked = [number for number in found if is_ranked(*number, modes)]
+        if not ranked:
+            raise ToolkitError(f"--primary {name}: neither more nor less of it is better", "name a measure with a direction")
+        chosen |= dict.fromkeys(ranked)
     return [number for number in chosen if _twin(number, modes) not in chosen]
-
-
-def _named(name: str, numbers: Sequence[Number], modes: Modes) -> list[Number]:
-    measure, _, mode = name.rpartition("-")
-    measure, mode = (measure, mode) if mode in modes else (name, "")
-    measure = str(tandem.parse(measure))
-    found = [number for number in numbers if number[0] == measure and (not mode or number[1] == mode)]
-    if not found:
-        known = three(f"{each}-{mode}" if mode in modes else each for each, mode in numbers)
-        raise ToolkitError(f"--primary {name} is not compared", f"compared are {known}: name more with -m")
-    if ranked := [number for number in found if is_ranked(*number, modes)]:
-        return ranked
-    raise ToolkitError(f"--primary {name}: neither more nor less of it is better", "name a measure with a direction")
 
 
 def _twin(number: Number, modes: Modes) -> Number | None:

@@ -71,8 +71,7 @@ class Joined(compute.Joined):
         bases = np.array([known.get(query_id, (-1, ""))[0] for query_id in query_ids], np.int64)
         modes = np.array([known.get(query_id, (-1, ""))[1] for query_id in query_ids])
         docs = lookup(self.qrels.doc_ids, lists.doc_ids)[docs]
-        findable = (bases[queries] >= 0) & (docs >= 0)
-        keys = np.where(findable, bases[queries] * width + docs, -1)
+        keys = np.where((bases[queries] >= 0) & (docs >= 0), bases[queries] * width + docs, -1)
         lines = lookup(to_arrow(keys), to_arrow(lists.queries * width + lists.docs))
         missing = lines < 0
         lengths = np.append(lists.lengths, 0)[bases]
@@ -96,33 +95,21 @@ def _copied_codes(codes: np.ndarray, count: int) -> np.ndarray:
 
 @once_per_object
 def _copied_judgments(qrels: Qrels) -> Positions:
-    rows = judgments(qrels)
-    return replace(
-        rows,
-        ideals={},
-        query_ids=_copied_ids(rows.query_ids),
-        queries=_copied_codes(rows.queries, len(rows.query_ids)),
-        **{name: np.tile(getattr(rows, name), COPIES) for name in ("docs", "subtopics", "relevance")},
-        weights={
-            (f"{copy}\t{query_id}", subtopic): weight
-            for copy in range(COPIES)
-            for (query_id, subtopic), weight in rows.weights.items()
-        },
-    )
+    rows, weights = judgments(qrels), {}
+    for copy in range(COPIES):
+        weights |= {(f"{copy}\t{query_id}", subtopic): weight for (query_id, subtopic), weight in rows.weights.items()}
+    columns = {name: np.tile(getattr(rows, name), COPIES) for name in ("docs", "subtopics", "relevance")}
+    columns["queries"] = _copied_codes(rows.queries, len(rows.query_ids))
+    return replace(rows, ideals={}, query_ids=_copied_ids(rows.query_ids), weights=weights, **columns)
 
 
 @once_per_object
 def _copied_pairs(qrels: Qrels) -> Pairs:
     rows, _ = followed(qrels)
-    return replace(
-        rows,
-        query_ids=_copied_ids(rows.query_ids),
-        modes=rows.modes * COPIES,
-        queries=_copied_codes(rows.queries, len(rows.query_ids)),
-        doc_ids=list(rows.doc_ids) * COPIES,
-        **{name: np.tile(getattr(rows, name), COPIES) for name in ("gold", "relevant")},
-        unpaired=_copied_ids(rows.unpaired),
-    )
+    ids = {name: _copied_ids(getattr(rows, name)) for name in ("query_ids", "unpaired")}
+    columns = {name: np.tile(getattr(rows, name), COPIES) for name in ("gold", "relevant")}
+    columns["queries"] = _copied_codes(rows.queries, len(rows.query_ids))
+    return replace(rows, modes=rows.modes * COPIES, doc_ids=list(rows.doc_ids) * COPIES, **ids, **columns)
 
 
 def evaluate_references(

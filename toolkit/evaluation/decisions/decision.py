@@ -61,9 +61,8 @@ def gate(
     groups         they decide in every group too, not on average alone
 
     `verdict` of what is returned is `pass`, `warn` (undecided) or `fail`, `passed(strict=True)` whether nothing is undecided,
-    `to_frame()` has a row for each group, measure and mode, `notes` what must be known.
-
-    Raises ToolkitError for what cannot be read or judged, where corpus or ids turned over, and where nothing is compared.
+    `to_frame()` has a row for each group, measure and mode, `notes` what must be known. Raises ToolkitError for what cannot be
+    read or judged, where corpus or ids turned over, and where nothing is compared.
     """
     every_mode = missing != "skip"
     prepared = prepare([baseline, run], benchmark, qrels, depth, ids, unjudged, modes=modes, apart=True, every_mode=every_mode)
@@ -72,12 +71,11 @@ def gate(
     shares = check_turnover(a, b, judgments)
     effects = smallest_effects(min_effect, prepared.benchmark)
     kept, notes = _gated(chosen.every(judgments), effects, judgments)
-    pairs = [
-        (part, {key: values for key, values in columns.items() if key[0] in kept and is_ranked(*key, judgments.modes)})
-        for part, columns in ((part, paired_values(a, b, part, chosen)) for part in judgments.parts)
-    ]
-    numbers = numbers_of(pairs, per_group=chosen.per_group)
-    checks = decide(numbers, effects, judgments, primary or measures or (), groups=groups)
+    pairs = []
+    for group in judgments.parts:
+        columns = paired_values(a, b, group, chosen).items()
+        pairs.append((group, {key: own for key, own in columns if key[0] in kept and is_ranked(*key, judgments.modes)}))
+    checks = decide(numbers_of(pairs, per_group=chosen.per_group), effects, judgments, primary or measures or (), groups=groups)
     if a.tag == b.tag:
         a, b = (replace(run, tag=name) for run, name in ((a, f"{a.tag} (baseline)"), (b, f"{b.tag} (run)")))
     warnings = run_notes([a, b], judgments, chosen.every(judgments), missing)
@@ -98,9 +96,8 @@ def smallest_effects(given: float | Mapping[str, float] | None, benchmark: str |
 def _gated(measures: Sequence[str], effects: Mapping[str, float], judgments: Judgments) -> tuple[set[str], list[str]]:
     """The measures that can be better or worse and have a smallest effect, and notes of the others."""
     if strange := effects.keys() - {"", *measures, *judgments.measures}:
-        raise ToolkitError(
-            f"{', '.join(sorted(strange))} is not compared", f"compared are {', '.join(measures)}: name more with -m"
-        )
+        hint = f"compared are {', '.join(measures)}: name more with -m"
+        raise ToolkitError(f"{', '.join(sorted(strange))} is not compared", hint)
     ranks = [each for each in measures if registry.measure(each).unit == "rank" and each not in effects]
     neither = [each for each in measures if registry.measure(each).direction == "none"]
     notes = [f"left out, as nobody said how many ranks matter (--min-effect {ranks[0]}=1): {', '.join(ranks)}"] if ranks else []
@@ -123,11 +120,11 @@ def decide(
     chosen = primary_numbers([key for group, key in numbers if group == overall], judgments.modes, primary)
     deciding = {place for place in numbers if place[1] in chosen and (groups or place[0] == overall)}
     level = 1 - (1 - LEVEL) / max(len(deciding), 1)
-    ordered = sorted(numbers, key=lambda place: (place not in deciding, place[0] != overall))
-    return [
-        _check(*place, numbers[place], effects, level if place in deciding else LEVEL, decides=place in deciding)
-        for place in ordered
-    ]
+    checks = []
+    for place in sorted(numbers, key=lambda place: (place not in deciding, place[0] != overall)):
+        decides = place in deciding
+        checks.append(_check(*place, numbers[place], effects, level if decides else LEVEL, decides=decides))
+    return checks
 
 
 def _check(
@@ -148,23 +145,9 @@ def _check(
         if needed is not None and needed <= found.core_queries:  # enough for none or twice the effect: it is between them
             needed = found.needed(margin, level=level, power=POWER)
     a, b = (sum(float(getattr(each, name).mean()) for each in values) / len(values) for name in ("a", "b"))
-    return Check(
-        group=group,
-        mode=mode,
-        measure=measure,
-        baseline=a,
-        run=b,
-        difference=float(found.mean),
-        low=float(low),
-        high=float(high),
-        min_effect=min_effect,
-        queries=sum(len(each.query_ids) for each in values),
-        core_queries=int(found.core_queries),
-        differing=int(found.differing),
-        verdict=verdict,
-        decides=decides,
-        needed=needed,
-    )
+    effect = (float(found.mean), float(low), float(high), min_effect)
+    counts = (sum(len(each.query_ids) for each in values), int(found.core_queries), int(found.differing))
+    return Check(group, mode, measure, a, b, *effect, *counts, verdict, decides, needed)
 
 
 QUERIES = 0.5  # the least share of the judged queries of either run that both have
@@ -180,14 +163,18 @@ def check_turnover(a: Run, b: Run, judgments: Judgments) -> list[str]:
     judged = set(judgments.query_ids)
     first, second = (judged.intersection(run.query_ids) for run in (a, b))
     queries = len(first & second) / max(len(first | second), 1)
-    shared = int((lookup(b.doc_ids, a.doc_ids) >= 0).sum())
-    documents = shared / max(min(len(a.doc_ids), len(b.doc_ids)), 1)
-    found = [_judged_share(run, judgments) for run in (a, b)]
+    documents = int((lookup(b.doc_ids, a.doc_ids) >= 0).sum()) / max(min(len(a.doc_ids), len(b.doc_ids)), 1)
+    found, corpora = [], []  # which share of what is judged is in a run anywhere; which corpora its record names, if any
+    for run in (a, b):
+        places = [lookup(each.qrels.doc_ids, run.doc_ids) for each in judgments.parts]
+        found.append(sum(int((each >= 0).sum()) for each in places) / max(sum(map(len, places)), 1))
+        recorded = Recorded(run.source, run).provenance.data.get("indexes", ()) if run.source else ()
+        contents = (part(index, "corpus").get("content") for index in (recorded if isinstance(recorded, list) else ()))
+        corpora.append(frozenset(map(str, filter(None, contents))))
     shares = (
         f"in common: {_share(queries)} of the queries, {_share(documents)} of the documents; judged documents found: "
         f"{_share(found[0])} in the baseline, {_share(found[1])} in the run"
     )
-    corpora = [_corpora(run) for run in (a, b)]
     known = all(corpora)
     if queries < QUERIES:
         raise ToolkitError(f"the queries are others: {shares}", "compare runs of the same topics")
@@ -203,19 +190,3 @@ def check_turnover(a: Run, b: Run, judgments: Judgments) -> list[str]:
 
 def _share(value: float) -> str:
     return f"{100 * value:.1f} %"
-
-
-def _judged_share(run: Run, judgments: Judgments) -> float:
-    """Which share of the documents that are judged stands in a run anywhere."""
-    found, count = 0, 0
-    for each in judgments.parts:
-        places = lookup(each.qrels.doc_ids, run.doc_ids)
-        found, count = found + int((places >= 0).sum()), count + len(places)
-    return found / max(count, 1)
-
-
-def _corpora(run: Run) -> frozenset[str]:
-    """The digests of the corpora that were searched, as the run's record says; empty where nothing says so."""
-    recorded = Recorded(run.source, run).provenance.data.get("indexes", ()) if run.source else ()
-    contents = (part(index, "corpus").get("content") for index in (recorded if isinstance(recorded, list) else ()))
-    return frozenset(map(str, filter(None, contents)))

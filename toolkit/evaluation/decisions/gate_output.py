@@ -107,19 +107,6 @@ def to_table(gate: Gate, *, strict: bool = False) -> Table:
     """The numbers, below what was decided: those that decide, and of the others the average and what is worse; the notes."""
     worse = [check for check in gate.checks if check.decides or check.group in OVERALL or check.verdict == FAIL]
     listed = [row for row, check in enumerate(worse) if not check.decides]
-    notes = [*_reading(gate), *gate.notes]
-    rows = [_row(check) for check in worse]
-    return Table(COLUMNS, rows, notes, summary(gate, strict=strict), below=frozenset(listed))
-
-
-def summary(gate: Gate, *, strict: bool = False) -> str:
-    """`pass, exit status 0: WISE@20 same (a -> b)`"""
-    status = 0 if gate.passed(strict=strict) else 1
-    said = [f"{check.name} {check.verdict}" for check in gate.deciding]
-    return f"{gate.verdict}, exit status {status}: {three(said)} ({gate.baseline} -> {gate.run})"
-
-
-def _reading(gate: Gate) -> list[str]:
     number = len(gate.deciding)
     effects = ", ".join(dict.fromkeys(f"{check.min_effect:g}" for check in gate.deciding))
     together = f"for all {number} together" if number > 1 else "over core queries"
@@ -137,7 +124,15 @@ def _reading(gate: Gate) -> list[str]:
             f"needed: core queries that would decide it with {100 * POWER:g} % power, were the true difference the one "
             "observed (near the limit: none, or twice the smallest effect)"
         )
-    return lines
+    said = summary(gate, strict=strict)
+    return Table(COLUMNS, list(map(_row, worse)), [*lines, *gate.notes], said, below=frozenset(listed))
+
+
+def summary(gate: Gate, *, strict: bool = False) -> str:
+    """`pass, exit status 0: WISE@20 same (a -> b)`"""
+    status = 0 if gate.passed(strict=strict) else 1
+    said = [f"{check.name} {check.verdict}" for check in gate.deciding]
+    return f"{gate.verdict}, exit status {status}: {three(said)} ({gate.baseline} -> {gate.run})"
 
 
 def _row(check: Check) -> list[Cell]:
@@ -150,15 +145,12 @@ def _row(check: Check) -> list[Cell]:
     return [check.verdict, check.group, check.measure, mode, *values, difference, *bounds, check.core_queries, needed]
 
 
-def _bounds(check: Check) -> str:
-    if math.isnan(check.low):
-        return f"({check.differing} of {check.core_queries:,} core queries differ)"
-    return f"[{check.low:+.4f}, {check.high:+.4f}]"
-
-
 def describe(check: Check) -> str:
     """One check in a sentence."""
-    text = f"{check.name}: {number(check.baseline)} -> {number(check.run)}, {check.difference:+.4f} {_bounds(check)}"
+    interval = f"[{check.low:+.4f}, {check.high:+.4f}]"
+    if math.isnan(check.low):
+        interval = f"({check.differing} of {check.core_queries:,} core queries differ)"
+    text = f"{check.name}: {number(check.baseline)} -> {number(check.run)}, {check.difference:+.4f} {interval}"
     if check.verdict != UNDECIDED:
         return text
     needed = "no number below a million" if check.needed is None else f"{check.needed:,}"

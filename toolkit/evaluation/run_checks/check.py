@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.datasets import find, load, open_collection, resolve_topics
+from toolkit.datasets import Collection, find, load, open_collection, resolve_topics
 from toolkit.evaluation.comparison.notes import near_ids
 from toolkit.evaluation.scores.judgments import from_benchmark
 from toolkit.files.provenance import file_digest, part, read_record, record_path
@@ -55,17 +55,12 @@ def against_record(path: str | Path, data: bytes, run: Run | None) -> list[Probl
     recorded, beside = part(record, "data", "run"), record_path(path).name
     compared = [("M002", "SHA-256", hashlib.sha256(data).hexdigest(), recorded.get("sha256"))]
     if run is not None:
-        compared += [
-            ("M003", "number of lines", len(run), recorded.get("lines")),
-            ("M004", "number of queries", len(run.query_ids), recorded.get("queries")),
-        ]
+        compared.append(("M003", "number of lines", len(run), recorded.get("lines")))
+        compared.append(("M004", "number of queries", len(run.query_ids), recorded.get("queries")))
     if run is not None and run.tag:  # some forms have no place for it
         compared.append(("M005", "tag", run.tag, record.get("tag")))
-    problems = [
-        Problem(code, None, f"{what} is {actual}, {beside} says {value}")
-        for code, what, actual, value in compared
-        if value is not None and value != actual
-    ]
+    wrong = [each for each in compared if each[3] is not None and each[3] != each[2]]
+    problems = [Problem(code, None, f"{what} is {actual}, {beside} says {value}") for code, what, actual, value in wrong]
     return problems if "sha256" in recorded else [Problem("M101", None, f"{beside} says no SHA-256 of the run"), *problems]
 
 
@@ -79,41 +74,32 @@ def describe_digest(path: str | Path, record: Mapping[str, Any]) -> str:
 
 def against_benchmark(run: Run, name: str) -> list[Problem]:
     """Where a run does not fit a benchmark: unknown queries and documents, missing modes and queries."""
-    groups = _queries(name)
+    selection = find(name)
+    collection = load(selection.benchmark) if selection else open_collection(name)  # a file of topics is no benchmark
+    groups = {part.group: part.topics for part in resolve_topics(name).parts}
     known = {topic.query_id: topic.mode for topics in groups.values() for topic in topics}
     modes = set(known.values())
     present = {known[query_id] for query_id in run.query_ids if query_id in known}
     expected = [query_id for query_id, mode in known.items() if mode in present]
-    strange, documents = _strange_documents(run, name, groups)
+    strange, documents = _strange_documents(run, collection, groups)
     findings = [
         ("B001", set(run.query_ids) - known.keys(), f"of {len(run.query_ids):,} queries are not of {name}"),
         ("B002", strange, f"of {documents:,} documents are not in the corpus of their query's group of {name}"),
         ("B101", {mode for mode in modes if mode} - present, f"of {len(modes)} modes of {name} are missing"),
         ("B102", set(expected).difference(run.query_ids), f"of {len(expected):,} queries of {name} are missing"),
     ]
-    problems = [Problem(code, None, f"{len(names):,} {what}: {_first(names)}") for code, names, what in findings if names]
-    return [*problems, *(Problem("B103", None, line) for line in (_near_judged(run, name) if strange else ()))]
+    problems = []
+    for code, names, what in findings:
+        if names:
+            first = ", ".join(sorted(names)[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")
+            problems.append(Problem(code, None, f"{len(names):,} {what}: {first}"))
+    if strange and selection and all(map(load(selection.benchmark).has_qrels, selection.groups)):
+        problems += [Problem("B103", None, line) for line in near_ids(run, from_benchmark(name).qrels)]
+    return problems
 
 
-def _near_judged(run: Run, name: str) -> list[str]:
-    """See `near_ids`, of a registered benchmark or one's own; nothing where a group has no judgments."""
-    selection = find(name)
-    if selection is None or not all(map(load(selection.benchmark).has_qrels, selection.groups)):
-        return []
-    return near_ids(run, from_benchmark(name).qrels)
-
-
-def _queries(name: str) -> dict[str, list[Topic]]:
-    """Group -> its queries, of a benchmark, a part of it, or a collection of ir_datasets."""
-    if find(name) is None:
-        open_collection(name)  # a file of topics is no benchmark
-    return {part.group: part.topics for part in resolve_topics(name).parts}
-
-
-def _strange_documents(run: Run, name: str, groups: Mapping[str, list[Topic]]) -> tuple[list[str], int]:
+def _strange_documents(run: Run, collection: Collection, groups: Mapping[str, list[Topic]]) -> tuple[list[str], int]:
     """The documents of the run that are not in the corpus of their query's group, each with its group, of how many."""
-    selection = find(name)
-    collection = load(selection.benchmark) if selection else open_collection(name)
     strange, documents = [], 0
     for group, topics in groups.items():
         part = run.select(topic.query_id for topic in topics)
@@ -125,11 +111,6 @@ def _strange_documents(run: Run, name: str, groups: Mapping[str, list[Topic]]) -
     return strange, documents
 
 
-def _first(names: Iterable[str]) -> str:
-    names = sorted(names)
-    return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")
-
-
 def summarise(run: Run) -> dict[str, str]:
     """Label -> value: lines, queries, queries of each mode, documents, depth, ties, digits of the scores."""
     modes = registry.known_modes()
@@ -139,6 +120,9 @@ def summarise(run: Run) -> dict[str, str]:
         named.append(f"without {counts['']:,}")
     lengths = run.lengths
     ties = int(run.tied.sum())
+    decimals = next((d for d in range(FULL_PRECISION) if np.array_equal(np.round(run.scores, d), run.scores)), None)
+    # whole numbers are often ranks in place of scores
+    digits = "full precision" if decimals is None else f"{decimals} decimals" if decimals else "whole numbers"
     return {
         "tag": run.tag,
         "lines": f"{len(run):,}",
@@ -147,11 +131,5 @@ def summarise(run: Run) -> dict[str, str]:
         "documents": f"{len(run.doc_ids):,} different ones",
         "depth": f"{lengths.min():,} to {lengths.max():,}, median {np.median(lengths):,.0f}",
         "ties": f"{ties:,} documents share their score (as a 32-bit float) with another of the query" if ties else "none",
-        "scores": f"{run.scores.min():g} to {run.scores.max():g}, {_digits(run.scores)}",
+        "scores": f"{run.scores.min():g} to {run.scores.max():g}, {digits}",
     }
-
-
-def _digits(scores: np.ndarray) -> str:
-    """How many decimals the scores have; whole numbers are often ranks in place of scores."""
-    decimals = next((d for d in range(FULL_PRECISION) if np.array_equal(np.round(scores, d), scores)), None)
-    return "full precision" if decimals is None else f"{decimals} decimals" if decimals else "whole numbers"

@@ -78,9 +78,8 @@ def benchmark_texts(name: str, run: Run) -> tuple[list[Topic], dict[str, str]]:
             if doc.doc_id in needed and contents.setdefault(doc.doc_id, doc.contents) != doc.contents:
                 raise ToolkitError(f"document {doc.doc_id} has two texts in {name}", "convert each group's run by itself")
     if not topics:
-        raise ToolkitError(
-            f"no query of {run.source} is one of {name}: {', '.join(run.query_ids[:3])}", "name the benchmark that was searched"
-        )
+        message = f"no query of {run.source} is one of {name}: {', '.join(run.query_ids[:3])}"
+        raise ToolkitError(message, "name the benchmark that was searched")
     return topics, contents
 
 
@@ -120,12 +119,9 @@ def with_ids(run: Run, ids: str, benchmark: str, mode: str = "") -> Run:
     if ids == "tandem":
         return run.with_query_ids(selected.rename(run.query_ids, mode, run.source))
     whole = PublishedIds.of(resolve_topics(selection.benchmark).topics)
-    chosen = [
-        query_id
-        for query_id in run.query_ids
-        # an id that is nobody's stays, for `publish` to refuse
-        if query_id not in whole.originals or (query_id in selected.originals and query_id.endswith(f"-{mode}" if mode else ""))
-    ]
+    ours, ending = selected.originals, f"-{mode}" if mode else ""
+    left_out = {query_id for query_id in whole.originals if query_id not in ours or not query_id.endswith(ending)}
+    chosen = [query_id for query_id in run.query_ids if query_id not in left_out]  # nobody's stays, for `publish` to refuse
     if not chosen:
         raise ToolkitError(f"{run.source} has no query of {benchmark}{f' in mode {mode}' if mode else ''}", "name another")
     return run.select(chosen).with_query_ids(whole.publish(chosen, run.source))

@@ -43,9 +43,8 @@ def check_unit(unit: str, judgments: Judgments) -> None:
     if unit not in UNITS:
         raise ToolkitError(f"ori_unit is {unit!r}", f"one of {', '.join(UNITS)}")
     if unit == CORE and not (judgments.modes.of(BASE) and any(part.cores for part in judgments.parts)):
-        raise ToolkitError(
-            f"{judgments.name}: no base mode with known core queries", "leave --ori-unit out, or name --benchmark"
-        )
+        hint = "leave --ori-unit out, or name --benchmark"
+        raise ToolkitError(f"{judgments.name}: no base mode with known core queries", hint)
 
 
 def by_unit(values: tandem.MeasureValues, part: Part, unit: str) -> Iterator[tuple[str, float, int]]:

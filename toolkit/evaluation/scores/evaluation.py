@@ -95,8 +95,7 @@ class Evaluation:
         for run in runs:
             rows += score(run, self.judgments, chosen, types=types, by_query=by_query)
             if references:
-                suffix = f" of {run.tag}" if len(self.runs) > 1 else ""
-                rows += score_references(run, self.judgments, chosen, suffix)
+                rows += score_references(run, self.judgments, chosen, f" of {run.tag}" if len(self.runs) > 1 else "")
         found = run_findings(runs, self.judgments)
         if ori_unit == CORE:
             notes.append(f"{', '.join(self.judgments.modes.of(BASE))}: each core query counts once, not each instruction")

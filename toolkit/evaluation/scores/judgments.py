@@ -107,16 +107,13 @@ def from_files(sources: Sequence[Source], modes: Modes | None = None) -> Judgmen
         without = [query_id for query_id in qrels.query_ids if not modes.split(query_id)[1]]
         raise ToolkitError(f"{name}: query ids without one of the modes {', '.join(modes)}: {three(without)}", MODE_OF_FILE)
     judged = Modes() if "" in modes_of_ids else qrels.modes.only(modes_of_ids)
-    notes = () if modes else tuple(_unnamed_notes(qrels))
-    judges = _judges(sources)
-    return Judgments(name, judged, (Part("all", qrels),), _default_measures(judged, qrels), notes=notes, judges=judges)
-
-
-def _unnamed_notes(qrels: Qrels) -> Iterator[str]:
-    """A warning where query ids end as if in modes that nobody declared: no measure would compare what belongs together."""
-    if unnamed := registry.unnamed_modes(qrels.query_ids, qrels.modes):
+    notes = ()
+    if not modes and (unnamed := registry.unnamed_modes(qrels.query_ids, qrels.modes)):
+        # no measure would compare what belongs together
         endings, named = ", ".join(f"-{name}" for name in unnamed), " ".join(f"{name}=ROLE" for name in unnamed)
-        yield f"warning: query ids end in {endings} as if in modes, and are taken as queries without: say --modes {named}"
+        notes = (f"warning: query ids end in {endings} as if in modes, and are taken as queries without: say --modes {named}",)
+    parts, measures = (Part("all", qrels),), _default_measures(judged, qrels)
+    return Judgments(name, judged, parts, measures, notes=notes, judges=_judges(sources))
 
 
 def _default_measures(modes: Modes, qrels: Qrels) -> tuple[str, ...]:
@@ -165,8 +162,7 @@ def modes_of_ids(benchmark: str | None, declared: Declared = None) -> Modes | No
     it is named; None for anything else. Raises ToolkitError where a benchmark and modes are named.
     """
     if benchmark and declared:
-        hint = "leave --modes out, or name --qrels instead of a benchmark"
-        raise ToolkitError(f"the modes of {benchmark} are known", hint)
+        raise ToolkitError(f"the modes of {benchmark} are known", "leave --modes out, or name --qrels instead of a benchmark")
     if declared:
         return Modes.declared(dict(declared), "--modes")
     selection = datasets.find(benchmark) if benchmark else None
@@ -198,13 +194,10 @@ def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequen
         named = {"modes": benchmark.spec.modes, "weights": weights, "documents": lambda: benchmark.documents(group)}
         qrels = replace(subtopics.with_all_perspectives(own, topics), **named)
     row = next(row for row in benchmark.spec.groups if row["name"] == group)
-    return Part(
-        group if len(selection.groups) > 1 else "all",
-        sorted_by_query(qrels),
-        {topic.base_id: topic.group_id for topic in topics},
-        tuple(row.get("measures", ())),
-        {topic.query_id: topic.condition for topic in topics if topic.condition},
-    )
+    cores = {topic.base_id: topic.group_id for topic in topics}
+    types = {topic.query_id: topic.condition for topic in topics if topic.condition}
+    name = group if len(selection.groups) > 1 else "all"
+    return Part(name, sorted_by_query(qrels), cores, tuple(row.get("measures", ())), types)
 
 
 def _given_notes(name: str, given: Qrels, topics: Mapping[str, Sequence[Topic]]) -> Iterator[str]:
@@ -337,18 +330,15 @@ def _check(run_ids: Set[str], name: str, judgments: Judgments, modes: Sequence[s
         bases = {judgments.modes.split(query_id)[0] for query_id in judged}
         hint = "is it the run of another benchmark?"
         if judgments.modes and bases & run_ids:
-            hint = "its ids carry no mode: name the mode of each file, as in --run " + " ".join(
-                f"{mode}=F" for mode in judgments.modes
-            )
-        raise ToolkitError(
-            f"{name} has no query of {judgments.name}: it has {three(run_ids) or 'none'}; judged are {three(judged)}", hint
-        )
+            files = " ".join(f"{mode}=F" for mode in judgments.modes)
+            hint = f"its ids carry no mode: name the mode of each file, as in --run {files}"
+        message = f"{name} has no query of {judgments.name}: it has {three(run_ids) or 'none'}; judged are {three(judged)}"
+        raise ToolkitError(message, hint)
     for mode in modes:
         wanted = [query_id for query_id in judged if judgments.modes.split(query_id)[1] == mode]
         if not wanted:
-            raise ToolkitError(
-                f"{judgments.name}: no judgments in mode {mode}", f"give qrels of every mode, or {_one_mode(judgments, shared)}"
-            )
+            hint = f"give qrels of every mode, or {_one_mode(judgments, shared)}"
+            raise ToolkitError(f"{judgments.name}: no judgments in mode {mode}", hint)
         if run_ids.isdisjoint(wanted):
             message = f"{name} has no query in mode {mode}: it lacks {three(wanted)}"
             raise ToolkitError(message, f"give the run of every mode, {_less(judgments, shared)}")
@@ -359,9 +349,8 @@ def _less(judgments: Judgments, query_ids: Set[str]) -> str:
     found = {judgments.modes.split(query_id)[1] for query_id in query_ids}
     read = {measure: _modes_read(judgments, measure) for measure in judgments.measures}
     enough = [measure for measure, modes in read.items() if modes and found.issuperset(modes)]
-    named = (
-        f"name measures that read only {' and '.join(judgments.modes.only(found))} (-m {' '.join(enough)}), " if enough else ""
-    )
+    modes = " and ".join(judgments.modes.only(found))
+    named = f"name measures that read only {modes} (-m {' '.join(enough)}), " if enough else ""
     return f"{named}or {_one_mode(judgments, query_ids)}"
 
 

@@ -1,11 +1,9 @@
 """Scores of a run in the form of MTEB's `TaskResult`, which MTEB and what reads its results load."""
 
 import json
-from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import AVERAGE, PAIRED, Score, Scores
-from toolkit.core.specs import BenchmarkSpec
 from toolkit.datasets import find, load
 from toolkit.files.provenance import versions
 
@@ -29,20 +27,19 @@ def to_mteb(scores: Scores, benchmark: str | None) -> str:
     for row in scores.rows:
         if not row.query_id and row.group != AVERAGE and row.value == row.value:  # JSON has no NaN
             groups.setdefault(row.group, []).append(row)
+    subsets = []
+    for group, rows in groups.items():
+        named = {row.measure if row.mode in (PAIRED, "") else f"{row.measure} {row.mode}": row.value for row in rows}
+        language = next((each.get("language", "en") for each in spec.groups if each["name"] == group), "en") if spec else "en"
+        languages = [LANGUAGES.get(language, language)]
+        subsets.append({"main_score": rows[0].value, **named, "hf_subset": group, "languages": languages})
+    revisions = [each["revision"] for each in spec.groups if each.get("revision")] if spec else []
     result = {
-        "dataset_revision": " ".join(dict.fromkeys(each["revision"] for each in spec.groups if each.get("revision")))
-        if spec
-        else "",
+        "dataset_revision": " ".join(dict.fromkeys(revisions)),
         "task_name": selection.name if selection else benchmark or "qrels",
         "mteb_version": versions(["mteb"]).get("mteb"),
-        "scores": {SPLIT: [_subset(group, rows, spec) for group, rows in groups.items()]},
+        "scores": {SPLIT: subsets},
         "evaluation_time": None,
         "kg_co2_emissions": None,
     }
     return json.dumps(result, indent=2) + "\n"
-
-
-def _subset(group: str, rows: list[Score], spec: BenchmarkSpec | None) -> dict[str, Any]:
-    named = {row.measure if row.mode in (PAIRED, "") else f"{row.measure} {row.mode}": row.value for row in rows}
-    language = next((each.get("language", "en") for each in spec.groups if each["name"] == group), "en") if spec else "en"
-    return {"main_score": rows[0].value, **named, "hf_subset": group, "languages": [LANGUAGES.get(language, language)]}

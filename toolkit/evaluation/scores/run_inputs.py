@@ -55,7 +55,10 @@ def as_sources(given: Given | Source | Sequence | Mapping, modes: Modes | None =
 
     modes  that may be named, and that query ids may carry; those of all benchmarks where none are given
     """
-    if isinstance(given, Mapping) and not (is_one(given) and not _by_mode(given, modes)):
+    # {name of a run: {mode: file}} has the shape of {query_id: {doc_id: score}}
+    if isinstance(given, Mapping) and (
+        not is_one(given) or any(each and each.keys() <= _known(modes).keys() for each in given.values())
+    ):
         return _named(given, modes)
     if is_one(given):
         return [Source("", given, modes or Modes())]
@@ -80,15 +83,9 @@ def _named(given: Mapping[str, Any], modes: Modes | None) -> list[Source]:
         hint = f"the modes are {', '.join(_known(modes))}; names of runs do not stand beside them"
         raise ToolkitError(f"no mode {names[0]!r}", hint)
     if wrong := [name for name in names if not isinstance(name, str) or not name or is_reference(name)]:
-        raise ToolkitError(
-            f"{wrong[0]!r} is no name for a run", "a name is text, and not that of a reference ranking (random, blind)"
-        )
+        hint = "a name is text, and not that of a reference ranking (random, blind)"
+        raise ToolkitError(f"{wrong[0]!r} is no name for a run", hint)
     return [source._replace(tag=name) for name, thing in given.items() for source in as_sources(thing, modes)]
-
-
-def _by_mode(given: Mapping[str, Any], modes: Modes | None) -> bool:
-    """Whether it is {name of a run: {mode: file}}, which has the shape of {query_id: {doc_id: score}}."""
-    return any(each and each.keys() <= _known(modes).keys() for each in given.values())
 
 
 def _known(modes: Modes | None) -> Modes:
@@ -98,8 +95,7 @@ def _known(modes: Modes | None) -> Modes:
 def load_runs(sources: Sequence[Source], rename: Rename | None = None, keep: Keep = lambda run: run) -> list[Run]:
     """The runs that these sources are, sorted by name; every query id carries its mode, every tag is unique.
 
-    Files of one tag with disjoint query ids are parts of one run, otherwise each is a run, and is then called by its
-    file.
+    Files of one tag with disjoint query ids are parts of one run, otherwise each is a run, and is then called by its file.
 
     rename  turns published query ids of a mode into ours
     keep    what is kept of each file once it is read, where runs are larger than what is asked of them
@@ -138,7 +134,12 @@ def load_qrels(sources: Sequence[Source]) -> Qrels:
         raise ToolkitError(f"no mode {named[0]!r}", f"the modes are {', '.join(_known(sources[0].modes))}")
     _refuse_twice(sources)
     parts = [_load(source, as_qrels, None) for source in sources]
-    _refuse_shared(parts)
+    seen: dict[str, str] = {}
+    for part in parts:
+        if shared := [query_id for query_id in part.query_ids if query_id in seen]:
+            message = f"{seen[shared[0]]} and {part.source} judge the same queries: {three(shared)}"
+            raise ToolkitError(message, "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
+        seen.update(dict.fromkeys(part.query_ids, part.source))
     return join_qrels(sorted(parts, key=lambda part: min(part.query_ids, default="")))
 
 
@@ -152,24 +153,19 @@ def _load(source: Source, convert: Callable[[Any], Run | Qrels], rename: Rename 
         part = replace(part, tag=source.tag)
     if rename:
         return part.with_query_ids(rename(part.query_ids, source.mode, part.source))
-    return _with_mode(part, source.mode, _known(source.modes)) if source.mode else part
-
-
-def _with_mode(part: Run | Qrels, mode: str, modes: Modes) -> Run | Qrels:
+    if not source.mode:
+        return part
+    mode, modes = source.mode, _known(source.modes)
     split = [modes.split(query_id) for query_id in part.query_ids]
     others = [join_mode(base, other) for base, other in split if other not in ("", mode)]
     if others:
-        raise ToolkitError(
-            f"{part.source or 'what'} is given as mode {mode} and holds queries of another: {three(others)}",
-            "a file of all modes is given without a mode",
-        )
+        message = f"{part.source or 'what'} is given as mode {mode} and holds queries of another: {three(others)}"
+        raise ToolkitError(message, "a file of all modes is given without a mode")
     renamed = [join_mode(base, mode) for base, _ in split]
     if len(set(renamed)) < len(renamed):
         twice = sorted({query_id for query_id in renamed if renamed.count(query_id) > 1})
-        raise ToolkitError(
-            f"{part.source or f'what is given as mode {mode}'} has queries both with and without their mode: {three(twice)}",
-            "use one form",
-        )
+        what = part.source or f"what is given as mode {mode}"
+        raise ToolkitError(f"{what} has queries both with and without their mode: {three(twice)}", "use one form")
     return part.with_query_ids(renamed)
 
 
@@ -194,15 +190,6 @@ def _refuse_twice(sources: Sequence[Source]) -> None:
     given = [(source.tag, source.name if isinstance(source.given, str | Path) else id(source.given)) for source in sources]
     if twice := sorted(source.name for source, each in zip(sources, given, strict=True) if given.count(each) > 1):
         raise ToolkitError(f"{twice[0] or 'a run'} is given twice", "name each file once")
-
-
-def _refuse_shared(parts: Sequence[Qrels]) -> None:
-    seen: dict[str, str] = {}
-    for part in parts:
-        if shared := [query_id for query_id in part.query_ids if query_id in seen]:
-            message = f"{seen[shared[0]]} and {part.source} judge the same queries: {three(shared)}"
-            raise ToolkitError(message, "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
-        seen.update(dict.fromkeys(part.query_ids, part.source))
 
 
 def sorted_by_query(qrels: Qrels) -> Qrels:

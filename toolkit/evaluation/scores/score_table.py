@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from toolkit import registry
-from toolkit.core.scores import PAIRED, Change, Score, Scores
+from toolkit.core.scores import PAIRED, Change, Scores
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
 from toolkit.evaluation.comparison.references import reference_of
 
@@ -26,16 +26,18 @@ def lay_out(scores: Scores) -> Table:
     for row in scores.rows:
         key, place = (row.run, row.group, row.query_id), (row.measure, row.mode)
         change = scores.change(row)
-        mark = change.mark if change else ""
-        values.setdefault(key, {})[place] = Number(row.value, share=is_share(row.measure), mark=mark)
+        values.setdefault(key, {})[place] = Number(row.value, share=is_share(row.measure), mark=change.mark if change else "")
         if change:
             changes.setdefault(key, {})[place] = change
         if interval := scores.interval(row):
             bounds.setdefault(key, {})[place] = interval
-    places = _places(scores.rows)
+    measures = list(dict.fromkeys(row.measure for row in scores.rows))  # the modes of one stand beside each other
+    places = sorted(dict.fromkeys((row.measure, row.mode) for row in scores.rows), key=lambda place: measures.index(place[0]))
     last = {run: group for run, group, query_id in values if not query_id}
     keys = [key for key in values if not reference_of(key[0]) or key[1] == last[key[0]]]
-    labels = [(_label(run, scores), group, query_id or "all") for run, group, query_id in keys]
+    # references and controls, which stand below their run, are called by what they are
+    controls = {run: what for run, (what, _) in scores.controls.items()}
+    labels = [(controls.get(run) or reference_of(run) or run, group, query_id or "all") for run, group, query_id in keys]
     parts = [part for part in range(3) if len({label[part] for label in labels}) > 1] or [0]
     if changes or bounds:
         parts = sorted({0, *parts})  # differences and intervals are named there
@@ -45,8 +47,7 @@ def lay_out(scores: Scores) -> Table:
         if reference_of(key[0]) or key[0] in scores.controls:
             below.add(len(rows))
         rows.append([*(label[part] for part in parts), *(values[key].get(place) for place in places)])
-        more = (*_intervals(bounds.get(key, {}), places), *_differences(changes.get(key, {}), places))
-        for name, cells in more:
+        for name, cells in _below(bounds.get(key), changes.get(key), places):
             below.add(len(rows))
             if key[1] != last[key[0]]:
                 details.add(len(rows))
@@ -55,11 +56,6 @@ def lay_out(scores: Scores) -> Table:
     names = {"differences": changes, "intervals": bounds}
     hidden = f"{' and '.join(name for name, there in names.items() if there)} within groups" if details else ""
     return Table(columns, rows, scores.notes, below=frozenset(below), details=frozenset(details), details_name=hidden)
-
-
-def _label(run: str, scores: Scores) -> str:
-    """What a row is called: a reference or a control, which stands below its run, by what it is."""
-    return scores.controls[run][0] if run in scores.controls else reference_of(run) or run
 
 
 def lay_out_measures(scores: Scores) -> Table:
@@ -77,14 +73,6 @@ def lay_out_measures(scores: Scores) -> Table:
     return Table(columns, rows, scores.notes)
 
 
-def _places(rows: Sequence[Score]) -> list[Place]:
-    """The columns, modes of one measure beside each other."""
-    by_measure: dict[str, dict[str, None]] = {}
-    for row in rows:
-        by_measure.setdefault(row.measure, {})[row.mode] = None
-    return [(measure, mode) for measure, modes in by_measure.items() for mode in modes]
-
-
 def _columns(places: Sequence[Place]) -> list[Column]:
     first, ours = places[0][0] if places else "", list(registry.measures())
     columns = []
@@ -97,21 +85,17 @@ def _columns(places: Sequence[Place]) -> list[Column]:
     return columns
 
 
-def _intervals(bounds: dict[Place, tuple[float, float]], places: Sequence[Place]) -> Iterator[tuple[str, list[Cell]]]:
-    """The rows below a run's own: from where to where each value may lie."""
+def _below(
+    bounds: dict[Place, tuple[float, float]] | None, changes: dict[Place, Change] | None, places: Sequence[Place]
+) -> Iterator[tuple[str, list[Cell]]]:
+    """The rows below a run's own: from where to where each value may lie; the difference from the baseline, its interval, p."""
     for end, name in enumerate(("interval from", "interval to")) if bounds else ():
         yield name, [Number(bounds[place][end], share=is_share(place[0])) if place in bounds else None for place in places]
-
-
-def _differences(changes: dict[Place, Change], places: Sequence[Place]) -> Iterator[tuple[str, list[Cell]]]:
-    """The rows below a run's own: difference from the baseline, its interval, and p."""
-    if not changes:
-        return
-    for name, field in (("difference", "difference"), ("95 % from", "low"), ("95 % to", "high")):
-        found = {place: getattr(change, field) for place, change in changes.items()}
-        cells = [Number(found[place], share=is_share(place[0]), signed=True) if place in found else None for place in places]
-        yield name, cells
-    yield "p", [Number(changes[place].p, p=True) if place in changes else None for place in places]
+    if changes:
+        for name, field in (("difference", "difference"), ("95 % from", "low"), ("95 % to", "high")):
+            found = {place: getattr(change, field) for place, change in changes.items()}
+            yield name, [Number(found[at], share=is_share(at[0]), signed=True) if at in found else None for at in places]
+        yield "p", [Number(changes[place].p, p=True) if place in changes else None for place in places]
 
 
 def is_share(measure: str) -> bool:

@@ -112,11 +112,10 @@ def score(
         values_of_measures = chosen.values(run, part)
         aggregates += chosen.rows(run.tag, part, values_of_measures)
         if by_query:
-            rows = (
-                Score(run.tag, part.group, values.mode, values.measure, value, 1, query_id)
-                for values in values_of_measures
-                for query_id, value in zip(values.query_ids, values.values.tolist(), strict=True)
-            )
+            rows = []
+            for values in values_of_measures:
+                of_queries = zip(values.query_ids, values.values.tolist(), strict=True)
+                rows += [Score(run.tag, part.group, values.mode, values.measure, value, 1, name) for name, value in of_queries]
             queries += sorted(rows, key=lambda row: row.query_id)  # stable: measures and modes keep their order
     of_types = [row for part in types for row in chosen.rows(run.tag, part, chosen.values(run, part))]
     return _complete(aggregates) + list(_with_aggregates(of_types)) + queries
@@ -131,15 +130,24 @@ def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix:
     tables: dict[str, list[Score]] = {}
     with progress("references", len(judgments.parts), "groups") as advance:
         for part in judgments.parts:
-            own = own_queries(run, part)
-            evaluated = evaluate_references(own, part, judgments.modes, chosen.of(part), chosen.missing)
+            evaluated = evaluate_references(own_queries(run, part), part, judgments.modes, chosen.of(part), chosen.missing)
             for reference, values in evaluated.items():
                 shown = chosen.only_shown(values)
                 drawn = [put_together(part, each) for each in shown] if reference == RANDOM else shown
                 tables.setdefault(reference, []).extend(chosen.rows(f"{reference}{suffix}", part, drawn))
             advance()
-    complete = {reference: _complete(rows) for reference, rows in tables.items()}
-    return [row for reference, rows in complete.items() for row in (_spread(rows, suffix) if reference == RANDOM else rows)]
+    found = []
+    for reference, aggregates in tables.items():
+        rows = _complete(aggregates)
+        if reference != RANDOM:
+            found += rows
+            continue
+        values = np.array([row.value for row in rows])  # (rows, DRAWN)
+        low, high = np.percentile(values, INTERVAL, axis=1)
+        lines = {RANDOM: values.mean(axis=1), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
+        for line, column in lines.items():
+            found += [row._replace(run=f"{line}{suffix}", value=float(one)) for row, one in zip(rows, column, strict=True)]
+    return found
 
 
 def put_together(part: Part, permutations: tandem.MeasureValues) -> tandem.MeasureValues:
@@ -170,20 +178,14 @@ def own_queries(run: Run, part: Part) -> Run:
 
 
 def _complete(aggregates: Sequence[Score]) -> list[Score]:
-    """With the average after several groups, and the measures of whole runs."""
-    groups = dict.fromkeys(row.group for row in aggregates)
-    rows = [*aggregates, *_averages(aggregates)] if len(groups) > 1 else list(aggregates)
-    return list(_with_aggregates(rows))
-
-
-def _averages(rows: Sequence[Score]) -> Iterator[Score]:
-    """The mean over the groups that have a value, for each measure and mode; `queries` is their sum."""
-    columns: dict[tuple[str, str], list[Score]] = {}
-    for row in rows:
+    """With the average after several groups (over those with a value; `queries` is a sum), and the measures of whole runs."""
+    rows, columns = list(aggregates), {}
+    for row in aggregates:
         columns.setdefault((row.measure, row.mode), []).append(row)
-    for (measure, mode), column in columns.items():
+    for (measure, mode), column in columns.items() if len({row.group for row in aggregates}) > 1 else ():
         values = [row.value for row in column if not np.isnan(row.value).any()] or [column[0].value]
-        yield Score(column[0].run, AVERAGE, mode, measure, mean(np.array(values)), sum(row.queries for row in column))
+        rows.append(Score(column[0].run, AVERAGE, mode, measure, mean(np.array(values)), sum(row.queries for row in column)))
+    return list(_with_aggregates(rows))
 
 
 def _with_aggregates(rows: Sequence[Score]) -> Iterator[Score]:
@@ -198,15 +200,3 @@ def _with_aggregates(rows: Sequence[Score]) -> Iterator[Score]:
             if name == spec.related[0] and values.keys() >= set(parts):
                 value = function_of(spec)(*(values[part] for part in parts))
                 yield row._replace(measure=row.measure.replace(name, spec.name, 1), value=value)
-
-
-def _spread(rows: Sequence[Score], suffix: str) -> list[Score]:
-    """Mean and bounds of rows whose values are those of `DRAWN` random orders."""
-    values = np.array([row.value for row in rows])
-    low, high = np.percentile(values, INTERVAL, axis=1)
-    lines = {RANDOM: values.mean(axis=1), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
-    return [
-        row._replace(run=f"{line}{suffix}", value=float(value))
-        for line, column in lines.items()
-        for row, value in zip(rows, column, strict=True)
-    ]

@@ -71,12 +71,8 @@ class Tally:
     def stances(self) -> dict[str, np.ndarray]:
         """What the top documents hold -> (s,) bool."""
         supports, opposes = self.supporting > 0, self.opposing > 0
-        return {
-            "SupportingOnly": supports & ~opposes,
-            "OpposingOnly": opposes & ~supports,
-            "Both": supports & opposes,
-            "Neither": ~supports & ~opposes,
-        }
+        one_side = {"SupportingOnly": supports & ~opposes, "OpposingOnly": opposes & ~supports}
+        return {**one_side, "Both": supports & opposes, "Neither": ~supports & ~opposes}
 
 
 def contested_questions(qrels: Qrels, stances: Stances | None = None) -> Contested:
@@ -115,9 +111,8 @@ def by_stance(lists: Run, judgments: Judgments, stances: Stances | None = None) 
     form_of: dict[str, tuple[str, str]] = {}
     for part in judgments.parts:
         stance = contested_questions(part.qrels, stances)
-        chosen = {
-            part.qrels.query_ids[q]: part.qrels.iterations[s] for q, s in zip(stance.queries, stance.supporting, strict=True)
-        }
+        pairs = zip(stance.queries, stance.supporting, strict=True)
+        chosen = {part.qrels.query_ids[query]: part.qrels.iterations[subtopic] for query, subtopic in pairs}
         for query_id in lists.query_ids:
             question, _, perspective = query_id.rpartition(".")
             if question in chosen and perspective.isdecimal():
@@ -127,9 +122,8 @@ def by_stance(lists: Run, judgments: Judgments, stances: Stances | None = None) 
         lists_of_form = lists.select(query_id for query_id, (given_form, _) in form_of.items() if given_form == form)
         if not lists_of_form.query_ids:
             message = f"{lists.source or 'the run'} has no list of the {form} perspective of a question with two sides"
-            raise ToolkitError(
-                message, "its query ids are `<question>.<n>`, as `tandem expand topics --from given` writes them"
-            )
+            hint = "its query ids are `<question>.<n>`, as `tandem expand topics --from given` writes them"
+            raise ToolkitError(message, hint)
         runs[form] = lists_of_form.with_query_ids(form_of[query_id][1] for query_id in lists_of_form.query_ids)
     return runs
 
@@ -141,10 +135,8 @@ def tally(run: Run, qrels: Qrels, stance: Contested, cutoff: int) -> Tally:
     supporting[stance.queries] = stance.supporting
     held = (located.relevance > 0) & ~located.missing & (located.ranks <= cutoff)
     supports = located.subtopics == supporting[located.queries]
-    counts = [
-        np.bincount(located.queries[rows], minlength=len(qrels.query_ids))[stance.queries]
-        for rows in (held & supports, held & ~supports)
-    ]
+    rows_of_sides, size = (held & supports, held & ~supports), len(qrels.query_ids)
+    counts = [np.bincount(located.queries[rows], minlength=size)[stance.queries] for rows in rows_of_sides]
     return Tally(*counts, np.minimum(located.lengths, cutoff)[stance.queries])
 
 

@@ -65,13 +65,11 @@ def deepest(measures: Iterable[str]) -> int:
     """The largest cutoff of the measures that read perspectives; 0 where none of them does."""
     import ir_measures
 
-    parsed = [tandem.parse(measure) for measure in measures]
-    with_subtopics = [
-        measure
-        for measure in parsed
-        if "subtopics" in registry.measure(measure.NAME).needs or ir_measures.pyndeval.supports(measure)
-    ]
-    return max((measure.params.get("cutoff", 0) for measure in with_subtopics), default=0)
+    deepest = 0
+    for measure in map(tandem.parse, measures):
+        if "subtopics" in registry.measure(measure.NAME).needs or ir_measures.pyndeval.supports(measure):
+            deepest = max(deepest, measure.params.get("cutoff", 0))
+    return deepest
 
 
 def unlined_note(run: Run, qrels: Qrels, measures: Sequence[str]) -> list[str]:

@@ -47,10 +47,9 @@ def _comparisons(positions: Positions, rows: np.ndarray) -> Comparisons:
     by_label: dict[int, list[int]] = {}
     for row in rows.tolist():
         by_label.setdefault(int(positions.relevance[row]), []).append(row)
-    labels = sorted(by_label, reverse=True)
     return {
         (int(positions.docs[high]), int(positions.docs[low])): bool(positions.ranks[high] < positions.ranks[low])
-        for label, lower in itertools.pairwise(labels)
+        for label, lower in itertools.pairwise(sorted(by_label, reverse=True))
         for high in by_label[label]
         for low in by_label[lower]
     }

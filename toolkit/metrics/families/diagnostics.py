@@ -77,8 +77,7 @@ def findings(run: Run, qrels: Qrels, groups: Mapping[str, str] | None = None) ->
     """Look a run and its judgments over; run and qrels in any form that ir_measures takes, groups as in `evaluate`."""
     joined = Joined(as_run(run), as_qrels(qrels), groups)
     pairs = joined.pairs("trec")
-    documents = joined.documents("trec")
-    judged = set(documents.query_ids)
+    judged = set(joined.documents("trec").query_ids)
     ids = np.array(pairs.query_ids, object)
     return Findings(
         _modes(joined),
@@ -105,19 +104,14 @@ def _modes(joined: Joined) -> dict[str, ModeFindings]:
         present = lengths[lengths > 0]
         absent = tuple(split[row][0] for row in queries[lengths == 0])
         depth = (int(present.min()), int(present.max())) if len(present) else (0, 0)
-        by_mode[mode] = ModeFindings(len(queries), absent, *_gold_in_mode(pairs, mode), depth)
+        gold = missing = 0  # gold documents of the queries that are present, and how many of them are missing
+        for role in ROLES:
+            here = np.array([modes[role] == mode for modes in pairs.modes], bool) & ~pairs.absent(role)
+            rows = pairs.gold & here[pairs.queries]
+            gold += int(rows.sum())
+            missing += int((rows & pairs.missing[:, role]).sum())
+        by_mode[mode] = ModeFindings(len(queries), absent, gold, missing, depth)
     return by_mode
-
-
-def _gold_in_mode(pairs: Pairs, mode: str) -> tuple[int, int]:
-    """Gold documents of the queries present in a mode, and how many of them are missing there."""
-    gold = missing = 0
-    for role in ROLES:
-        here = np.array([modes[role] == mode for modes in pairs.modes], bool) & ~pairs.absent(role)
-        rows = pairs.gold & here[pairs.queries]
-        gold += int(rows.sum())
-        missing += int((rows & pairs.missing[:, role]).sum())
-    return gold, missing
 
 
 def _ties(joined: Joined) -> tuple[int, int]:
@@ -135,8 +129,7 @@ def _ties(joined: Joined) -> tuple[int, int]:
 
 def _coarseness(pairs: Pairs) -> tuple[int | None, int, int]:
     """Digits of the gold documents' scores, and how many of SICR's comparisons are within one step of them."""
-    rows = pairs.gold & ~pairs.missing.any(axis=1)
-    scores = pairs.scores[rows]
+    scores = pairs.scores[pairs.gold & ~pairs.missing.any(axis=1)]
     decimals = next((d for d in range(FINE) if np.array_equal(np.round(scores, d), scores)), None)
     comparisons = 2 * len(scores)
     if decimals is None or not comparisons:
@@ -154,10 +147,9 @@ def _rank_only(run: Run) -> bool:
     starts = np.cumsum(run.lengths) - run.lengths
     rankings = [scores[start : start + length] for start, length in zip(starts, run.lengths, strict=True)]
     pattern = max(rankings, key=len)
-    # lazily: of most runs the first query tells
-    return all(np.array_equal(ranking, pattern[: len(ranking)]) for ranking in rankings) or all(
-        np.array_equal(ranking, pattern[len(pattern) - len(ranking) :]) for ranking in rankings
-    )
+    from_top = (np.array_equal(ranking, pattern[: len(ranking)]) for ranking in rankings)
+    from_bottom = (np.array_equal(ranking, pattern[len(pattern) - len(ranking) :]) for ranking in rankings)
+    return all(from_top) or all(from_bottom)  # lazily: of most runs the first query tells
 
 
 def notes(
@@ -191,8 +183,14 @@ def describe(findings: Findings, *, measures: Iterable[str | Measure] | None = N
             f"a judged document's score equals another's in {_count(findings.tied_judged)} "
             f"(of {findings.tied_queries} with equal scores): ordered by document id, descending"
         )
-    if comparing := needing("scores"):
-        lines += _on_scores(findings, comparing)
+    comparing = needing("scores")
+    if comparing and findings.rank_only:
+        lines.append(f"every query has the same score at the same rank: {comparing} compares ranks, not scores")
+    elif comparing and findings.decimals is not None and (findings.decimals <= COARSE or findings.close):
+        lines.append(
+            f"scores have {findings.decimals} digits after the point: {findings.close} of {findings.comparisons} comparisons "
+            f"of {comparing} are within one step of the last"
+        )
     for query_ids, what, names in (
         (findings.unpaired, "judged in one mode only", needing("gold", "negatives")),
         (findings.without_gold, "without a gold document", needing("gold")),
@@ -231,17 +229,6 @@ def _coverage(findings: Findings, absent: str, *, gold: bool) -> list[str]:
         shown = ", ".join(f"{mode} {low}-{high}" if low != high else f"{mode} {high}" for mode, (low, high) in depths.items())
         lines.append(f"the modes have different depths ({shown}): the rank of a missing document depends on it")
     return lines
-
-
-def _on_scores(findings: Findings, names: str) -> list[str]:
-    if findings.rank_only:
-        return [f"every query has the same score at the same rank: {names} compares ranks, not scores"]
-    if findings.decimals is None or not (findings.decimals <= COARSE or findings.close):
-        return []
-    return [
-        f"scores have {findings.decimals} digits after the point: {findings.close} of {findings.comparisons} comparisons "
-        f"of {names} are within one step of the last"
-    ]
 
 
 def _some(query_ids: Sequence[str]) -> str:

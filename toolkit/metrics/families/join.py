@@ -55,7 +55,12 @@ def locate(
     keys[doc_codes < 0] = -1
     match = _numbered(keys, wanted, len(run.query_ids) * width)
     lines, match = lines[match >= 0], match[match >= 0]
-    _refuse_twice(run, lines, match)
+    if len(np.unique(match)) < len(match):
+        _, first = np.unique(match, return_index=True)
+        line = lines[np.setdiff1d(np.arange(len(match)), first)[0]]
+        query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
+        message = f"{run.source or 'the run'}: document {doc_id} is ranked twice for query {query_id}"
+        raise ToolkitError(message, "a run has each document at most once in a query")
 
     line_of = np.full(len(wanted), -1, np.int64)
     line_of[match] = lines
@@ -75,16 +80,6 @@ def _numbered(keys: np.ndarray, wanted: np.ndarray, bound: int) -> np.ndarray:
     places = np.full(bound + 1, -1, np.int64)
     places[wanted] = np.arange(len(wanted))
     return places[keys]
-
-
-def _refuse_twice(run: Run, lines: np.ndarray, match: np.ndarray) -> None:
-    if len(match) == len(np.unique(match)):
-        return
-    _, first = np.unique(match, return_index=True)
-    line = lines[np.setdiff1d(np.arange(len(match)), first)[0]]
-    query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
-    message = f"{run.source or 'the run'}: document {doc_id} is ranked twice for query {query_id}"
-    raise ToolkitError(message, "a run has each document at most once in a query")
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,14 +96,12 @@ def wise(pairs: Pairs, cutoff: int, variant: str) -> np.ndarray:
 
 def ideal_wise(pairs: Pairs, cutoff: int, variant: str) -> np.ndarray:
     """(queries,) mean ideal WISE of each query's gold documents; NaN where a query has none."""
-    of_documents = ideal_wise_of_ranks(pairs.ranks[:, BASE], pairs.relevant[pairs.queries], cutoff, variant)
-    return pairs.mean(of_documents, pairs.gold)
+    return pairs.mean(ideal_wise_of_ranks(pairs.ranks[:, BASE], pairs.relevant[pairs.queries], cutoff, variant), pairs.gold)
 
 
 def sicr(pairs: Pairs, variant: str) -> np.ndarray:
     """(queries,) share of each query's gold documents with strict compliance; NaN where a query has none."""
-    of_documents = sicr_of_documents(pairs.ranks, pairs.scores, pairs.missing, variant)
-    return pairs.mean(of_documents.astype(np.float64), pairs.gold)
+    return pairs.mean(sicr_of_documents(pairs.ranks, pairs.scores, pairs.missing, variant).astype(np.float64), pairs.gold)
 
 
 def pmrr(pairs: Pairs) -> np.ndarray:
@@ -143,27 +141,22 @@ def irs_of_documents(pairs: Pairs, role: int, documents: int = 0) -> np.ndarray:
 
 def _responses(pairs: Pairs, role: int, documents: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(n,) by how much each document's discount changes as the mode asks; (queries,) their sum, and what it is divided by."""
-    size = _corpus_size(pairs, documents)
+    size = documents or pairs.documents()
+    if not size:
+        raise ToolkitError("nothing says how many documents the corpus has, which IRS needs", "as in IRS(documents=11586)")
+    if size < (most := int(pairs.relevant.max(initial=0))):
+        raise ToolkitError(f"IRS over {size} documents: {most} are relevant to one query", "name the size of the corpus")
     wanted = pairs.gold != (role == REVERSED)
     discounts = 1 / np.log2(1 + np.where(pairs.missing, size + 1, pairs.ranks))
     gains = np.where(wanted, 1, -1)[:, None] * discounts[:, [BASE, role]]
     queries, count = pairs.queries, len(pairs.query_ids)
     before, after = (np.bincount(queries, column, minlength=count) for column in gains.T)
     asked, ruled_out = (np.bincount(queries[rows], minlength=count) for rows in (wanted, ~wanted))
-    places = np.arange(1, pairs.relevant.max(initial=0) + 1)
+    places = np.arange(1, most + 1)
     first, last = (np.append(0, np.cumsum(1 / np.log2(1 + ranks))) for ranks in (places, size + 1 - places))
     best, worst = first[asked] - last[ruled_out] - before, last[asked] - first[ruled_out] - before
     moved = after - before
     return gains[:, 1] - gains[:, 0], moved, np.where(moved >= 0, best, np.abs(worst))
-
-
-def _corpus_size(pairs: Pairs, documents: int) -> int:
-    size = documents or pairs.documents()
-    if not size:
-        raise ToolkitError("nothing says how many documents the corpus has, which IRS needs", "as in IRS(documents=11586)")
-    if size < (most := int(pairs.relevant.max(initial=0))):
-        raise ToolkitError(f"IRS over {size} documents: {most} are relevant to one query", "name the size of the corpus")
-    return size
 
 
 def irs_mean(pairs: Pairs, documents: int = 0) -> np.ndarray:
@@ -182,21 +175,16 @@ def selection(pairs: Pairs, role: int) -> np.ndarray:
     A pair is a gold document and an instruction negative of one query; NaN for a query without one. What the base mode has
     right already cannot change in one mode, and is made up for in the other.
     """
-    gold, negatives = contests(pairs)
+    rows, negatives = np.flatnonzero(pairs.gold), np.flatnonzero(~pairs.gold)
+    counts = np.bincount(pairs.queries[negatives], minlength=len(pairs.query_ids))
+    starts, opponents = np.cumsum(counts) - counts, counts[pairs.queries[rows]]
+    gold = np.repeat(rows, opponents)
+    numbers = np.arange(len(gold)) - np.repeat(np.cumsum(opponents) - opponents, opponents)
+    # rows are sorted by query, and so a query's negatives are next to each other
+    negatives = negatives[starts[pairs.queries[gold]] + numbers]
     # 1 where the gold document stands above the negative, -1 below; 0 where both are missing
     order = np.sign(pairs.ranks[negatives] - pairs.ranks[gold])
     wanted = -1 if role == REVERSED else 1
     count = np.bincount(pairs.queries[gold], minlength=len(pairs.query_ids))
     total = np.bincount(pairs.queries[gold], wanted * (order[:, role] - order[:, BASE]) / 2, minlength=len(pairs.query_ids))
     return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
-
-
-def contests(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Every pair of a gold document and a negative of one query: (m,) int64 each, their rows."""
-    gold, negatives = np.flatnonzero(pairs.gold), np.flatnonzero(~pairs.gold)
-    counts = np.bincount(pairs.queries[negatives], minlength=len(pairs.query_ids))
-    starts, opponents = np.cumsum(counts) - counts, counts[pairs.queries[gold]]
-    first = np.repeat(gold, opponents)
-    numbers = np.arange(len(first)) - np.repeat(np.cumsum(opponents) - opponents, opponents)
-    # rows are sorted by query, and so a query's negatives are next to each other
-    return first, negatives[starts[pairs.queries[first]] + numbers]

@@ -34,8 +34,7 @@ def aspect_recall(positions: Positions, cutoff: int) -> np.ndarray:
     The shares of a question's aspects sum to 1, those that no document holds among them: `Positions.shares`.
     """
     rows = np.flatnonzero(_covering(positions, cutoff))
-    codes = np.stack([positions.queries[rows], positions.subtopics[rows]])
-    (queries, _), first = np.unique(codes, axis=1, return_index=True)
+    (queries, _), first = np.unique(np.stack([positions.queries[rows], positions.subtopics[rows]]), axis=1, return_index=True)
     return np.bincount(queries, positions.shares()[rows[first]], minlength=len(positions.query_ids))
 
 
@@ -76,8 +75,7 @@ def _ideal(positions: Positions, shares: np.ndarray, cutoff: int, alpha: float) 
                 doc: math.fsum(shares[row] * factors.get(positions.subtopics[row], 1.0) for row in rows)
                 for doc, rows in left.items()
             }
-            best = max(reversed(gains), key=gains.__getitem__)
-            for row in left.pop(best):
+            for row in left.pop(max(reversed(gains), key=gains.__getitem__)):
                 ranks[row] = rank
                 chosen.append(row)
                 factors[positions.subtopics[row]] = factors.get(positions.subtopics[row], 1.0) * (1 - alpha)

@@ -124,8 +124,7 @@ def _alike_across_languages(frame: DataFrame) -> bool:
 
 def _high_quality_below_zero(frame: DataFrame) -> bool:
     quality, followed = _across(frame, "nDCG@20"), _across(frame)
-    high = quality.index[quality >= quality.median()]
-    return above(0, followed.reindex(high).min())
+    return above(0, followed.reindex(quality.index[quality >= quality.median()]).min())
 
 
 def _best_loses(frame: DataFrame) -> float:
@@ -200,8 +199,7 @@ def _best_setting(column: Series) -> bool:
 
 def _ordered_alike(left: Series, right: Series) -> float:
     """The share of pairs of places that two columns order alike, of those that neither has as equal."""
-    places = left.index.intersection(right.index)
-    pairs = [(left[a] - left[b], right[a] - right[b]) for a, b in combinations(places, 2)]
+    pairs = [(left[a] - left[b], right[a] - right[b]) for a, b in combinations(left.index.intersection(right.index), 2)]
     same_sign = [x * y > 0 for x, y in pairs if not (same(x, 0) or same(y, 0))]
     if not same_sign:
         raise Missing("no two places have both")

@@ -15,7 +15,7 @@ from toolkit.registry.published.claim_numbers import Missing
 from toolkit.registry.published.paper_tables import PUBLISHED, Cell
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 
 class Claim(NamedTuple):
@@ -48,11 +48,10 @@ def outcomes(paper: str, cells: Sequence[Cell]) -> list[tuple[Claim, bool | None
     from pandas import DataFrame
 
     frame = DataFrame(cells, columns=Cell._fields)
-    return [(claim, _holds(claim, frame)) for claim in claims(paper)]
-
-
-def _holds(claim: Claim, frame: DataFrame) -> bool | None:
-    try:
-        return bool(FUNCTIONS[claim.id](frame))
-    except Missing:
-        return None
+    decided: list[tuple[Claim, bool | None]] = []
+    for claim in claims(paper):
+        try:
+            decided.append((claim, bool(FUNCTIONS[claim.id](frame))))
+        except Missing:
+            decided.append((claim, None))
+    return decided

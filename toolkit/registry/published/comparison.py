@@ -52,24 +52,20 @@ def beside(
     """
     values = aggregates(scores)
     rows: dict[tuple, Beside] = {}
-    for run, row in printed.items():
+    for run, printed_so in printed.items():
         for cell in cells(paper):
-            if not cell.ours or not is_of(cell, row) or not (group := scored_group(cell.ours, groups)):
+            if not cell.ours or not is_of(cell, printed_so) or not (group := scored_group(cell.ours, groups)):
                 continue
             place = (group, cell.ours.mode, cell.ours.measure)
             value = values.get((run, *place), math.nan)
             if not math.isnan(value):
                 key = (run, *place, cell.group, cell.mode, cell.value)
-                rows[key] = _merged(rows.get(key), Beside(run, *place, value, cell, (cell.table,)))
+                row = Beside(run, *place, value, cell, (cell.table,))
+                if known := rows.get(key):  # alike but for the table: what contradicts either contradicts both
+                    flaws = tuple(dict.fromkeys((*known.cell.inconsistent, *cell.inconsistent)))
+                    row = known._replace(cell=known.cell._replace(inconsistent=flaws), tables=(*known.tables, cell.table))
+                rows[key] = row
     return list(rows.values())
-
-
-def _merged(known: Beside | None, row: Beside) -> Beside:
-    """One row for two that are alike but for the table; what contradicts either contradicts both."""
-    if known is None:
-        return row
-    flaws = tuple(dict.fromkeys((*known.cell.inconsistent, *row.cell.inconsistent)))
-    return known._replace(cell=known.cell._replace(inconsistent=flaws), tables=(*known.tables, *row.tables))
 
 
 class Standing(NamedTuple):
@@ -116,11 +112,8 @@ def standings(scores: Iterable[Score], groups: Sequence[str], paper: str, *, nea
 
 def aggregates(scores: Iterable[Score]) -> dict[tuple[str, str, str, str], float]:
     """Run, group, mode (empty where it is paired) and measure -> value."""
-    return {
-        (row.run, row.group, "" if row.mode == PAIRED else row.mode, row.measure): row.value
-        for row in scores
-        if not row.query_id
-    }
+    whole = [row for row in scores if not row.query_id]
+    return {(row.run, row.group, "" if row.mode == PAIRED else row.mode, row.measure): row.value for row in whole}
 
 
 def scored_group(place: Place, groups: Sequence[str]) -> str:
@@ -151,22 +144,17 @@ def as_cells(
         kind = printed.get("kind") or (kind_of(paper, spec.kind) if spec else "")
         name = run if (name, kind) in taken else name
         taken.add((name, kind))
-        converted += _of_figures([row for row in scores if row.run == run], paper, name, kind)
+        for figure, measures in reading(paper).get("unprinted", {}).items():
+            # what the figures that print no number would show; the mode is the form of the query
+            for row in [row for row in scores if row.run == run and not math.isnan(row.value)]:
+                if (measure := row.measure.partition("@")[0]) in measures:
+                    shown = (row.group, row.mode, measure, "", "fraction", row.value, "", (), None)
+                    converted.append(Cell(figure, name, kind, *shown))
         for cell in places.values():
             value = values.get((run, scored_group(cell.ours, groups), cell.ours.mode, cell.ours.measure))
             if value is not None and not math.isnan(value):
                 converted.append(cell._replace(system=name, kind=kind, value=value, printed="", note="", inconsistent=()))
     return converted
-
-
-def _of_figures(scores: Iterable[Score], paper: str, system: str, kind: str) -> list[Cell]:
-    """What the figures of a paper that print no number would show of a run; the mode is the form of the query."""
-    return [
-        Cell(figure, system, kind, row.group, row.mode, measure, "", "fraction", row.value, "", (), None)
-        for figure, measures in reading(paper).get("unprinted", {}).items()
-        for row in scores
-        if (measure := row.measure.partition("@")[0]) in measures and not math.isnan(row.value)
-    ]
 
 
 def claims_over(
@@ -177,8 +165,7 @@ def claims_over(
     scores   with the measures that the paper prints (`measures_of`), or of `analyze stance`; others say nothing
     others   as in `as_cells`
     """
-    all_outcomes = outcomes(paper, as_cells(scores, groups, paper, systems))
-    return [(claim, holds) for claim, holds in all_outcomes if claim.general]
+    return [(claim, holds) for claim, holds in outcomes(paper, as_cells(scores, groups, paper, systems)) if claim.general]
 
 
 def tests_of(paper: str) -> Mapping[str, str]:
@@ -228,6 +215,5 @@ def tested(numbers: Sequence[tuple[Hashable, str, float]], p_of: Callable[[int, 
     for places in columns.values():
         best = max(places, key=lambda place: numbers[place][2])
         for place in places:
-            p = math.nan if place == best else p_of(best, place)
-            found[place] = Tested(numbers[best][1], p, place == best)
+            found[place] = Tested(numbers[best][1], math.nan if place == best else p_of(best, place), place == best)
     return found

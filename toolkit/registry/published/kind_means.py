@@ -29,8 +29,7 @@ class KindMean(NamedTuple):
 
 def part_of(paper: str, kind: str, system: str) -> str:
     """`fine-tuned`, `zero-shot`: the part of its kind that a paper puts a system in, as it prints both; empty for no part."""
-    divided = reading(paper).get("divided", {}).get(kind, {})
-    return next((part for part, systems in divided.items() if system in systems), "")
+    return next((part for part, systems in reading(paper).get("divided", {}).get(kind, {}).items() if system in systems), "")
 
 
 def kind_means(paper: str, cells: Iterable[Cell]) -> list[KindMean]:
@@ -44,10 +43,9 @@ def kind_means(paper: str, cells: Iterable[Cell]) -> list[KindMean]:
             kinds.setdefault(cell.kind, {})[part] = None
             columns.setdefault((cell.kind, part, cell.group, cell.mode, cell.measure), []).append(cell)
     ordered = [(kind, part) for kind, parts in kinds.items() for part in parts]
-    means = [
-        KindMean(*place, math.fsum(cell.value for cell in found) / len(found), found[0].scale, len(found))
-        for place, found in columns.items()
-    ]
+    means = []
+    for place, found in columns.items():
+        means.append(KindMean(*place, math.fsum(cell.value for cell in found) / len(found), found[0].scale, len(found)))
     return sorted(means, key=lambda each: ordered.index((each.kind, each.part)))
 
 

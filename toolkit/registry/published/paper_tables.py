@@ -105,13 +105,12 @@ def _order(path: Path) -> tuple[bool, int, str]:
 
 def _cell(row: Mapping[str, str], paper: str, known: Mapping[str, Any], scales: Mapping[str, str]) -> Cell:
     scale = scales[row["measure"]]
-    wrong = [each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells)]
     return Cell(
         **{name: row[name] for name in ("table", "system", "kind", "group", "mode", "measure", "note")},
         printed=row["value"],
         scale=scale,
         value=float(Decimal(row["value"]) / SCALES[scale]),  # 7.2 -> 0.072, where floats give 0.07200000000000001
-        inconsistent=tuple(wrong),
+        inconsistent=tuple(each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells)),
         ours=_place(row, paper, known),
     )
 
@@ -155,8 +154,7 @@ def row_of(paper: str, spec: SystemSpec | None) -> Mapping[str, Any]:
 
 def kind_of(paper: str, kind: str) -> str:
     """The heading under which a paper's tables would print a system of one of our kinds; empty where they have none for it."""
-    headings = _reading()[paper].get("kinds", {})
-    return next((heading for heading, kinds in headings.items() if kind in kinds), "")
+    return next((heading for heading, kinds in _reading()[paper].get("kinds", {}).items() if kind in kinds), "")
 
 
 def is_of(cell: Cell, printed: Mapping[str, Any]) -> bool:
@@ -222,10 +220,8 @@ def printed_row(paper: str, system: str) -> Mapping[str, Any]:
         raise ToolkitError(f"the {paper} paper does not report {system}", f"it reports {', '.join(entries)}")
     names = rows_named(paper)
     if system not in names:
-        raise ToolkitError(
-            f"the {paper} paper prints no system {system!r}",
-            f"{did_you_mean(system, [*entries, *names])}known: {', '.join(names)}",
-        )
+        hint = f"{did_you_mean(system, [*entries, *names])}known: {', '.join(names)}"
+        raise ToolkitError(f"the {paper} paper prints no system {system!r}", hint)
     if names[system] is None:
         ways = [name for name in names if name.startswith(f"{system} (")]
         raise ToolkitError(f"the {paper} paper prints {system!r} {len(ways)} times", f"one of {', '.join(ways)}")
@@ -298,26 +294,14 @@ def statistics(paper: str) -> list[Printed]:
     known = read_yaml(PUBLISHED / "statistics.yaml").get(paper)
     if known is None:
         return []
-    text = known.get("text", ())
-    return [
-        _printed(cell, known)
-        for cell in cells(paper)
-        if cell.table == str(known["table"]) or (cell.table == "text" and f"{cell.group} {cell.measure}" in text)
-    ]
-
-
-def _printed(cell: Cell, known: dict) -> Printed:
-    group, mode, measure = cell.group, cell.mode, cell.measure
-    ours, place = known["statistics"][measure], " ".join(filter(None, (group, mode, measure)))
-    named = (known.get("groups", {}).get(key) for key in (f"{group} {measure}", f"{group} {mode}", group))
-    return Printed(
-        table=cell.table,
-        place=place,
-        groups=tuple(next(filter(None, named), [group])),
-        mode=ours.get("mode", mode),
-        statistic=ours["statistic"],
-        value=cell.printed,
-        approximate=ours.get("approximate", ""),
-        within=ours.get("within", 0),
-        inconsistent=" ".join(cell.inconsistent),
-    )
+    in_table = [cell for cell in cells(paper) if cell.table in (str(known["table"]), "text")]
+    wanted = [cell for cell in in_table if cell.table != "text" or f"{cell.group} {cell.measure}" in known.get("text", ())]
+    found = []
+    for cell in wanted:
+        group, mode, measure = cell.group, cell.mode, cell.measure
+        ours, place = known["statistics"][measure], " ".join(filter(None, (group, mode, measure)))
+        named = (known.get("groups", {}).get(key) for key in (f"{group} {measure}", f"{group} {mode}", group))
+        about = (tuple(next(filter(None, named), [group])), ours.get("mode", mode), ours["statistic"])
+        approximate, inconsistent = ours.get("approximate", ""), " ".join(cell.inconsistent)
+        found.append(Printed(cell.table, place, *about, cell.printed, approximate, inconsistent, ours.get("within", 0)))
+    return found

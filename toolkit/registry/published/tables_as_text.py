@@ -63,6 +63,7 @@ def _table(cells: Sequence[Cell]) -> Table:
     flaws = list(dict.fromkeys(flaw for cell in cells for flaw in cell.inconsistent))
     rows: dict[tuple[str, ...], dict[str, Number]] = {}
     columns: dict[str, Column] = {}
+    scales: dict[str, dict[str, None]] = {}
     for cell in cells:
         head = _head(cell, across)
         marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in cell.inconsistent)
@@ -70,10 +71,13 @@ def _table(cells: Sequence[Cell]) -> Table:
         rows.setdefault(tuple(getattr(cell, name) for name in down), {})[head] = Number(cell.value, text=printed + marks)
         rest = _head(cell, across[1:])
         columns.setdefault(head, Column(rest, above=cell.measure) if rest else Column(cell.measure))
+        if cell.scale != "number":
+            scales.setdefault(cell.scale, {})[cell.measure] = None
     lines = [[*key, *(values.get(head) for head in columns)] for key, values in rows.items()]
     heads = (*(Column(name, label=True) for name in down), *columns.values())
     title = f"table {cells[0].table}" if cells[0].table.isdigit() else cells[0].table
-    return Table(heads, lines, [*_scales(cells), *numbered(flaws)], title)
+    printed_as = [f"printed as {scale}: {', '.join(measures)}" for scale, measures in scales.items()]
+    return Table(heads, lines, [*printed_as, *numbered(flaws)], title)
 
 
 def _layout(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
@@ -90,14 +94,6 @@ def _layout(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
 
 def _head(cell: Cell, names: Iterable[str]) -> str:
     return " ".join(filter(None, (getattr(cell, name) for name in names)))
-
-
-def _scales(cells: Iterable[Cell]) -> list[str]:
-    scales: dict[str, dict[str, None]] = {}
-    for cell in cells:
-        if cell.scale != "number":
-            scales.setdefault(cell.scale, {})[cell.measure] = None
-    return [f"printed as {scale}: {', '.join(measures)}" for scale, measures in scales.items()]
 
 
 def numbered(flaws: Sequence[str]) -> list[str]:

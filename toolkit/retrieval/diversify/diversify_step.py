@@ -4,7 +4,7 @@ one that serves development questions best (BERDS, section 5).
 
 import functools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,11 +126,21 @@ class Diversify(Step):
 
     def _prepare_groups(self, runs: Sequence[Run], results: Results) -> None:
         topics = self.topics or ([results.topics] if results.topics else [])
-        every = [*runs, *self.dev.values()]
-        self.groups = _groups(every, topics, self.index, self.docs, self.vectors.needs_texts)
+        self.groups = _groups([*runs, *self.dev.values()], topics, self.index, self.docs, self.vectors.needs_texts)
         if self.dev:
-            self.judged = list(_by_group(self.judged, self.groups))
-            _check_dev(self.dev, self.judged)
+            if len(self.groups) > 1:  # the judgments of each; otherwise the files as they are
+                rows, self.judged = list(join_qrels(self.judged)), []
+                for group in self.groups:
+                    wanted = set(group.query_ids)
+                    if judged := [row for row in rows if row.query_id in wanted]:
+                        self.judged.append(Qrels.from_rows(judged, source=group.name))
+            tuned: set[str] = set()
+            for name, run in self.dev.items():
+                if again := tuned.intersection(run.query_ids):
+                    what = f"{name}: {len(again)} queries are in another run, too ({three(again)})"
+                    raise ToolkitError(what, "tune on one system")
+                tuned.update(run.query_ids)
+            check_judged(tuned, self.judged)
 
     def plan(self, results: Results) -> list[str]:
         """What is encoded, tuned and diversified; nothing is downloaded or encoded to know it."""
@@ -140,20 +150,20 @@ class Diversify(Step):
         which = "as tuned" if self.dev else lams
         how = f"best {self.depth}, {self.normalisation}, lambda {which}, {self.tail} the tail"
         tuning = f"tune lambda ({lams}) for MRecall@{CUTOFF} on {', '.join(self.dev)}, {len(self.judged)} data sets"
+        runs = [made.run for made in results.runs]
+        encoding = f"{len({doc_id for group in self.groups for doc_id in self._doc_ids(runs, group)}):,} documents"
+        if fetched := downloads(group.texts for group in self.groups if group.texts):
+            encoding += f" from {fetched}; how many are encoded depends on the texts"
+        else:
+            if missing := self.vectors.missing(self._wanted(runs)):
+                self.vectors.check()
+            encoding += f", {missing:,} texts to be encoded"
         return [
             ", ".join(f"{name} {value}" for name, value in self.vectors.facts().items()),
-            self._plan_encoding([made.run for made in results.runs]),
+            encoding,
             *([tuning] if self.dev else []),
             *(f"diversify {made.source}: {how}" for made in results.runs),
         ]
-
-    def _plan_encoding(self, runs: Sequence[Run]) -> str:
-        documents = len({doc_id for group in self.groups for doc_id in self._doc_ids(runs, group)})
-        if fetched := downloads(group.texts for group in self.groups if group.texts):
-            return f"{documents:,} documents from {fetched}; how many are encoded depends on the texts"
-        if missing := self.vectors.missing(self._wanted(runs)):
-            self.vectors.check()
-        return f"{documents:,} documents, {missing:,} texts to be encoded"
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """A run for every run and lambda."""
@@ -161,7 +171,17 @@ class Diversify(Step):
         if not self.groups:
             self._prepare_groups(runs, results)
         embedded = self.vectors.embed(self._wanted(runs))
-        tuning = self._tune(embedded) if self.dev else {}
+        tuning: dict[str, Any] = {}  # what the record says of it: each lambda with its value
+        if self.dev:
+            parts = [self._mmr(run, embedded, self.lams) for run in self.dev.values()]
+            values = tune({lam: join_runs(part[lam] for part in parts) for lam in self.lams}, self.judged)
+            say(f"MRecall@{CUTOFF}: " + ", ".join(f"{value:.4f} with lambda {lam:g}" for lam, value in values.items()))
+            tuning = {
+                "measure": f"MRecall@{CUTOFF}",
+                "runs": list(self.dev),
+                "data sets": [each.source for each in self.judged],
+            }
+            tuning["values"] = [{"lambda": lam, "value": value} for lam, value in values.items()]
         lams = [best_lambda({row["lambda"]: row["value"] for row in tuning["values"]})] if tuning else self.lams
         new: list[Made] = []
         for made in results.runs:
@@ -175,15 +195,6 @@ class Diversify(Step):
 
     def _mmr(self, run: Run, embedded: Embedded, lams: Sequence[float]) -> dict[float, Run]:
         return mmr(run, embedded, lams, self.normalisation, self.depth, scale=self.scale, tail=self.tail)
-
-    def _tune(self, embedded: Embedded) -> dict[str, Any]:
-        """What the record says of the tuning: each lambda with its value."""
-        parts = [self._mmr(run, embedded, self.lams) for run in self.dev.values()]
-        values = tune({lam: join_runs(part[lam] for part in parts) for lam in self.lams}, self.judged)
-        rows = [{"lambda": lam, "value": value} for lam, value in values.items()]
-        sets = [qrels.source for qrels in self.judged]
-        say(f"MRecall@{CUTOFF}: " + ", ".join(f"{value:.4f} with lambda {lam:g}" for lam, value in values.items()))
-        return {"measure": f"MRecall@{CUTOFF}", "runs": list(self.dev), "data sets": sets, "values": rows}
 
     def _report(self, lam: float, constant: np.ndarray) -> dict[str, Any]:
         largest = "each question's largest score" if self.normalisation == "release" else float(constant[0])
@@ -255,13 +266,11 @@ def _groups(
         raise ToolkitError("vectors of a folder need no texts", "leave --index and --docs out")
     if not topics:
         if needs_texts and not (index or docs):
-            raise ToolkitError(
-                "no source for the texts of the documents is given", "name --index, --docs, --topics, or --vectors"
-            )
+            hint = "name --index, --docs, --topics, or --vectors"
+            raise ToolkitError("no source for the texts of the documents is given", hint)
         texts = texts_from(TopicSet("all", [], None), index=index, docs=docs)("all") if needs_texts else None
         return [Group("all", list(searched), texts)]
-    known = {topic.query_id for topic_set in topics for topic in topic_set.topics}
-    check_among(searched, known, "the runs")
+    check_among(searched, {topic.query_id for topic_set in topics for topic in topic_set.topics}, "the runs")
     groups = []
     for topic_set in topics:
         texts = texts_from(topic_set, index=index, docs=docs) if needs_texts else None
@@ -269,28 +278,6 @@ def _groups(
             query_ids = [topic.query_id for topic in part.topics if topic.query_id in searched]
             groups += [Group(part.group, query_ids, texts(part.group) if texts else None)] if query_ids else []
     return groups
-
-
-def _check_dev(dev: Mapping[str, Run], judged: Sequence[Qrels]) -> None:
-    """Raise ToolkitError for a question in two runs to tune on, and for judgments of none of them."""
-    seen: set[str] = set()
-    for name, run in dev.items():
-        if again := seen.intersection(run.query_ids):
-            raise ToolkitError(f"{name}: {len(again)} queries are in another run, too ({three(again)})", "tune on one system")
-        seen.update(run.query_ids)
-    check_judged(seen, judged)
-
-
-def _by_group(qrels: Sequence[Qrels], groups: Sequence[Group]) -> Iterator[Qrels]:
-    """The files as they are; where there are several groups, the judgments of each."""
-    if len(groups) < 2:
-        yield from qrels
-        return
-    rows = list(join_qrels(qrels))
-    for group in groups:
-        wanted = set(group.query_ids)
-        if judged := [row for row in rows if row.query_id in wanted]:
-            yield Qrels.from_rows(judged, source=group.name)
 
 
 CUTOFF = 5
@@ -317,9 +304,8 @@ def check_judged(query_ids: Collection[str], sets: Sequence[Qrels]) -> None:
     seen: set[str] = set()
     for qrels in sets:
         if twice := seen.intersection(qrels.query_ids):
-            raise ToolkitError(
-                f"{qrels.source}: {len(twice)} questions are judged twice ({three(twice)})", "a file is a data set"
-            )
+            message = f"{qrels.source}: {len(twice)} questions are judged twice ({three(twice)})"
+            raise ToolkitError(message, "a file is a data set")
         if not set(query_ids).intersection(qrels.query_ids):
             raise ToolkitError(f"{qrels.source} judges no question of the runs to tune on", "name their qrels")
         seen.update(qrels.query_ids)

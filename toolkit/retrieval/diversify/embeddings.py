@@ -102,8 +102,7 @@ class SystemVectors:
 
         spec = self.spec
         trust = bool(self.how.get("trust_remote_code"))
-        identity = resolved_identity(spec, trust_remote_code=trust, precision=self.precision)
-        digest = key_of([identity, spec.parameters]).hex()
+        digest = key_of([resolved_identity(spec, trust_remote_code=trust, precision=self.precision), spec.parameters]).hex()
         return KeyedCache(home() / "vectors" / f"{spec.name}.{digest[:12]}.texts.sqlite", "vectors", digest)
 
     def embed(self, wanted: Sequence[Wanted]) -> Embedded:
@@ -138,8 +137,7 @@ class SystemVectors:
         spec = self.spec
         recipe = {"recipe": spec.recipe} if spec.recipe else {}
         identity = model_identity(spec, precision=self.precision, template=False)
-        passage = {"passage": spec.templates.get("passage", "{contents}")}
-        return {"system": spec.name, **recipe, **identity, **passage}
+        return {"system": spec.name, **recipe, **identity, "passage": spec.templates.get("passage", "{contents}")}
 
     def _inputs(self, part: Wanted) -> dict[str, Input]:
         check_texts(part.doc_ids, part.texts, part.place)

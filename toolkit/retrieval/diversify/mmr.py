@@ -1,6 +1,6 @@
 """Maximal marginal relevance: relevant documents first, but not the same thing twice (Carbonell and Goldstein 1998)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -51,7 +51,10 @@ def mmr(
         counts = np.minimum(lengths[block], depth)
         places = np.minimum(starts[block, None] + np.arange(counts.max()), len(order) - 1)
         relevance = run.scores[order[places]] / largest[block, None]
-        alike = _similarities(run, order, starts[block], counts, similarity, first)
+        alike = np.zeros((len(counts), counts.max(), counts.max()), np.float32)  # 0 where there is no candidate
+        for row, (start, count) in enumerate(zip(starts[block].tolist(), counts.tolist(), strict=True)):
+            docs = run.documents.texts(order[start : start + count]).to_pylist()
+            alike[row, :count, :count] = similarity(run.query_ids[first + row], docs)
         for lam, lines in ranks.items():
             chosen = pick(relevance, alike, counts, lam, given_first=normalisation == "release")
             inside = np.arange(counts.max()) < counts[:, None]
@@ -110,23 +113,11 @@ def cosines(vectors: np.ndarray) -> np.ndarray:
     return (unit @ unit.T).astype(np.float32)
 
 
-def _similarities(
-    run: Run, order: np.ndarray, starts: np.ndarray, counts: np.ndarray, similarity: Similarity, first: int
-) -> np.ndarray:
-    """(q, c, c) float32 of a block of questions, the first of which has the code `first`; 0 where there is no candidate."""
-    filled = np.zeros((len(counts), counts.max(), counts.max()), np.float32)
-    for row, (start, count) in enumerate(zip(starts.tolist(), counts.tolist(), strict=True)):
-        docs = run.documents.texts(order[start : start + count]).to_pylist()
-        filled[row, :count, :count] = similarity(run.query_ids[first + row], docs)
-    return filled
-
-
 def _ranked(run: Run, lines: np.ndarray) -> Run:
     """These lines of a run, query after query, scored by 1 / rank in their order."""
     queries = run.queries[lines]
     starts = np.searchsorted(queries, np.arange(len(run.query_ids)))
-    scores = 1 / (np.arange(len(lines)) - starts[queries] + 1)
-    return run.take(lines, scores)
+    return run.take(lines, 1 / (np.arange(len(lines)) - starts[queries] + 1))
 
 
 def check(lams: Sequence[float], normalisation: str, tail: str, depth: int) -> None:
@@ -135,13 +126,8 @@ def check(lams: Sequence[float], normalisation: str, tail: str, depth: int) -> N
     for name, value, known in (("normalisation", normalisation, NORMALISATIONS), ("tail", tail, TAILS)):
         if value not in known:
             raise ToolkitError(f"{name} is {value!r}", f"known: {', '.join(known)}")
-    for problem in _lambda_problems(lams):
-        raise ToolkitError(problem, "numbers from 0 to 1, each once")
-
-
-def _lambda_problems(lams: Sequence[float]) -> Iterator[str]:
-    if not lams:
-        yield "no lambda"
-    yield from (f"lambda is {lam}" for lam in lams if not 0 <= lam <= 1)
+    problems = [f"lambda is {lam}" for lam in lams if not 0 <= lam <= 1] if lams else ["no lambda"]
     if len(set(lams)) < len(lams):
-        yield f"a lambda comes twice ({', '.join(f'{lam:g}' for lam in lams)})"
+        problems.append(f"a lambda comes twice ({', '.join(f'{lam:g}' for lam in lams)})")
+    if problems:
+        raise ToolkitError(problems[0], "numbers from 0 to 1, each once")

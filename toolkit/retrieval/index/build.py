@@ -63,7 +63,14 @@ def build_index(
         indexed = merged_shards(output, read, name, executor, **how, size=shard_size or SHARD)
     with indexed as (part, counts.documents):
         refuse_empty(corpus, counts)
-        add_arrays(part, language, counts.documents)
+        if counts.documents >= ARRAYS:
+            from toolkit.models.lucene.postings import make_arrays
+
+            say("making the arrays for BM25")
+            with silenced():
+                why_not = make_arrays(part, language)
+            if why_not:
+                say(f"note: Lucene searches this index, without arrays for BM25 ({why_not})")
         record = {"kind": LUCENE, "language": language, "corpus": corpus.facts(), **asdict(counts)}
         record |= {"statistics": StoredTexts(part).statistics(), "words": words.facts()}
         write_index_record(part, record, command, started, **lucene_libraries())
@@ -82,18 +89,6 @@ def _indexed(
             for done in read(indexer):
                 advance(done)
         yield part, indexer.documents
-
-
-def add_arrays(folder: Path, language: str, documents: int) -> None:
-    """Make the arrays that a large index is searched by, beside it; say where its scores cannot be had of them."""
-    from toolkit.models.lucene.postings import make_arrays
-
-    if documents >= ARRAYS:
-        say("making the arrays for BM25")
-        with silenced():
-            why_not = make_arrays(folder, language)
-        if why_not:
-            say(f"note: Lucene searches this index, without arrays for BM25 ({why_not})")
 
 
 def check_output(output: Path) -> None:

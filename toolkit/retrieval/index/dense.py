@@ -86,8 +86,7 @@ class TrainIndex(Work[int, str]):
         """Write the trained index and the queries; the digest of the index, which shards depend on."""
         build, record = self.build, read_complete_record(self.build.vectors)
         arrays = [read_vectors_shard(build.vectors, number, record)[1] for number in range(len(record["shards"]))]
-        index = train_faiss(arrays, build.factory, build.tuning, threads=build.threads, seed=packed)
-        write_faiss(index, self.folder / TRAINED)
+        write_faiss(train_faiss(arrays, build.factory, build.tuning, threads=build.threads, seed=packed), self.folder / TRAINED)
         np.save(self.folder / SAMPLE, take_rows(arrays, sample_of(record["rows"], packed)))
         return file_sha256(self.folder / TRAINED)
 

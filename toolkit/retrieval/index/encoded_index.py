@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -154,8 +154,16 @@ class _NewIndex:
 
     def encoded(self) -> Iterator[tuple[list[Doc], list]]:
         """The documents that have text, some at a time, with what the encoder makes of them; all are counted."""
+        waiting: deque[list[Doc]] = deque()
+
+        def units() -> Iterator[tuple[int, list[Doc]]]:
+            for number, docs in enumerate(shards(self.corpus, SHARD, self.counts)):
+                waiting.append(docs)
+                yield number, docs
+
         with progress(self.work.name, unit="documents") as self.work.advance:
-            yield from encode_documents(self.executor, self.work, shards(self.corpus, SHARD, self.counts))
+            for encoded in compute(self.executor, self.work, units(), self.work.folder):
+                yield waiting.popleft(), encoded
 
 
 @contextmanager
@@ -209,40 +217,18 @@ class EncodeDocuments(EncodeShards):
         encoded = encoder.encode([doc_input(self.spec.templates, doc) for doc in docs], "passage")
         self.moved(len(docs))
         name = f"encoded-{number:06d}.{'json' if self.spec.kind == 'impact' else 'npz'}"
-        write_encoded(self.folder / name, encoded)
+        if self.spec.kind == "impact":  # the weights of each document's terms
+            (self.folder / name).write_text(json.dumps(encoded), encoding="utf-8")
+        else:  # its vectors (t, dimension) in half precision, as in indexes
+            vectors = np.concatenate(encoded).astype(HALF)
+            np.savez(self.folder / name, lengths=[len(vectors) for vectors in encoded], vectors=vectors)
         return [name, encoder.truncated["passage"] - before]
 
     def result(self, packed: Any) -> list:
         """See `Work`; the file stays until the index is there."""
-        name, truncated = packed
+        path, truncated = self.folder / packed[0], packed[1]
         self.truncated += truncated
-        return read_encoded(self.folder / name)
-
-
-def encode_documents(executor: Executor, work: EncodeDocuments, parts: Iterable[list[Doc]]) -> Iterator[tuple[list[Doc], list]]:
-    """The parts in their order, each with what the encoder makes of it."""
-    waiting: deque[list[Doc]] = deque()
-
-    def units() -> Iterator[tuple[int, list[Doc]]]:
-        for number, docs in enumerate(parts):
-            waiting.append(docs)
-            yield number, docs
-
-    for encoded in compute(executor, work, units(), work.folder):
-        yield waiting.popleft(), encoded
-
-
-def write_encoded(path: Path, documents: Sequence[Any]) -> None:
-    """Write the weights of each document's terms (`.json`), or its vectors (t, dimension) in half precision, as in indexes."""
-    if path.suffix == ".json":
-        path.write_text(json.dumps(documents), encoding="utf-8")
-    else:
-        np.savez(path, lengths=[len(vectors) for vectors in documents], vectors=np.concatenate(documents).astype(HALF))
-
-
-def read_encoded(path: Path) -> list[Any]:
-    """What `write_encoded` wrote; weights are the same, bit by bit."""
-    if path.suffix == ".json":
-        return decode_json(path.read_text(encoding="utf-8"))
-    with np.load(path, allow_pickle=False) as file:
-        return np.split(file["vectors"], np.cumsum(file["lengths"])[:-1])
+        if path.suffix == ".json":  # weights are the same, bit by bit
+            return decode_json(path.read_text(encoding="utf-8"))
+        with np.load(path, allow_pickle=False) as file:
+            return np.split(file["vectors"], np.cumsum(file["lengths"])[:-1])

@@ -49,11 +49,8 @@ class Index:
     def facts(self) -> dict[str, Any]:
         """What a run's record says of it."""
         known = self.record or {}
-        return (
-            {"name": self.name}
-            | ({"folder": self.place} if self.place else {})
-            | {name: known[name] for name in FACTS if name in known}
-        )
+        folder = {"folder": self.place} if self.place else {}
+        return {"name": self.name, **folder, **{name: known[name] for name in FACTS if name in known}}
 
 
 @dataclass(frozen=True)
@@ -91,11 +88,9 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
         collection = open_collection(name)
     except ToolkitError as error:
         known = [*registry.indexes(), *registry.index_aliases(), *registry.benchmarks()]
-        raise ToolkitError(
-            f"no index {name!r}: neither a folder, nor a prebuilt index, nor a benchmark",
-            f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones",
-            problems=[*map(str, registry.unread("indexes")), *error.problems],
-        ) from error
+        message = f"no index {name!r}: neither a folder, nor a prebuilt index, nor a benchmark"
+        hint = f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones"
+        raise ToolkitError(message, hint, problems=[*map(str, registry.unread("indexes")), *error.problems]) from error
     return lambda group: benchmark_index(collection, collection.groups[0], system, build)
 
 
@@ -215,18 +210,16 @@ def named_corpus(name: str, processes: int = 1) -> tuple[Corpus, str]:
     if name == "-" or (Path(name).exists() and not is_benchmark_folder(name)):
         return corpus_from_files(name, processes), DEFAULT_LANGUAGE
     selection = find(name)
-    collection = load(selection.benchmark) if selection else _foreign_corpus(name)
+    try:
+        collection = load(selection.benchmark) if selection else open_collection(name)
+    except ToolkitError as error:
+        if selection:
+            raise
+        message = f"no corpus {name!r}: neither a file or folder, nor a benchmark's corpus, nor an id of ir_datasets"
+        raise ToolkitError(message, error.hint) from error
     corpora = _corpora(collection, selection.groups if selection else collection.groups)
     group = corpora[0] if len(corpora) == 1 else _same(collection, "")
     return corpus_from_docs(corpus_name(collection, group), collection.docs(group)), _language(collection, group)
-
-
-def _foreign_corpus(name: str) -> Collection:
-    try:
-        return open_collection(name)
-    except ToolkitError as error:
-        message = f"no corpus {name!r}: neither a file or folder, nor a benchmark's corpus, nor an id of ir_datasets"
-        raise ToolkitError(message, error.hint) from error
 
 
 def _language(collection: Collection, group: str) -> str:

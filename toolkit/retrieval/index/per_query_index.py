@@ -36,8 +36,15 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
     output.parent.mkdir(parents=True, exist_ok=True)
     # where documents wait
     with temporary_folder(output.parent, f".{output.name}.", ".part") as held, new_folder(output) as part:
-        files = _sort(corpus, held, skip_invalid, counts)
-        questions = _build_all(files, part, build)
+        files, questions = _sort(corpus, held, skip_invalid, counts), []
+        with progress("indexing", len(files), "questions") as advance, (part / IDS).open("wb") as ids:
+            for name, file in files.items():
+                docs, folder = list(corpus_from_files(file).documents()), part / file.stem
+                with silenced():  # a line a question would hide what matters
+                    build(corpus_from_docs(name, docs), folder)
+                ids.write("".join(f"{doc.doc_id}\n" for doc in docs).encode())
+                questions.append(Question(name, folder, len(docs)))
+                advance(1)
         counts.documents = sum(question.documents for question in questions)
         refuse_empty(corpus, counts)
         write_questions(part, questions)
@@ -46,19 +53,6 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
         record = {**shared, "corpus": corpus.facts(), "questions": len(questions), **asdict(counts)}
         write_index_record(part, record, command, started)
     return counts
-
-
-def _build_all(files: dict[str, Path], part: Path, build: Build) -> list[Question]:
-    questions = []
-    with progress("indexing", len(files), "questions") as advance, (part / IDS).open("wb") as ids:
-        for name, file in files.items():
-            docs, folder = list(corpus_from_files(file).documents()), part / file.stem
-            with silenced():  # a line a question would hide what matters
-                build(corpus_from_docs(name, docs), folder)
-            ids.write("".join(f"{doc.doc_id}\n" for doc in docs).encode())
-            questions.append(Question(name, folder, len(docs)))
-            advance(1)
-    return questions
 
 
 def _sort(corpus: Corpus, folder: Path, skip: bool, counts: Counts) -> dict[str, Path]:

@@ -19,12 +19,8 @@ def verify_index(folder: Path) -> list[str]:
 
     The files are compared with their SHA-256. Where they are whole, a Lucene index's statistics are compared with those
     recorded, its documents, read back, with the content digest where one is recorded, and a word of each of its scripts is
-    searched; a FAISS index is opened, and its
-    number of vectors and their dimension compared.
-
-    A prebuilt index is compared with what was unpacked.
-
-    Raises ToolkitError where the folder holds no index or the index has no record.
+    searched; a FAISS index is opened, and its number of vectors and their dimension compared. A prebuilt index is compared with
+    what was unpacked. Raises ToolkitError where the folder holds no index or the index has no record.
     """
     kind = index_kind(folder)
     if kind is None:

@@ -49,26 +49,22 @@ def read_labels(path: str | Path) -> Labels:
     """
     data, source = read_bytes(path), source_name(path)
     if without_marks(data).lstrip().startswith(b"{"):
-        return Labels(source, _from_json(data, source), True)
+        labels: dict[Key, int | None] = {}
+        problems: list[str] = []
+
+        def read(row: Any) -> tuple[Key, int | None]:
+            key, label = _row(row)
+            if labels.setdefault(key, label) != label:
+                raise ValueError("the same pair again, with another label")
+            return key, label
+
+        rows = tuple(json_rows(text_lines(data, source), read, problems))
+        if problems or not labels:
+            raise ToolkitError(f"{source}: no labelled pairs", FORM, problems=problems)
+        return Labels(source, rows, True)
     lines = (row for row in read_qrels(path) if row.doc_id != NOTHING)
-    rows = (((row.query_id, row.iteration, row.doc_id), row.relevance) for row in lines)
-    return Labels(source_name(path), tuple((key, None if label < 0 else int(label > 0)) for key, label in rows), False)
-
-
-def _from_json(data: bytes, source: str) -> tuple[tuple[Key, int | None], ...]:
-    labels: dict[Key, int | None] = {}
-    problems: list[str] = []
-
-    def read(row: Any) -> tuple[Key, int | None]:
-        key, label = _row(row)
-        if labels.setdefault(key, label) != label:
-            raise ValueError("the same pair again, with another label")
-        return key, label
-
-    rows = tuple(json_rows(text_lines(data, source), read, problems))
-    if problems or not labels:
-        raise ToolkitError(f"{source}: no labelled pairs", FORM, problems=problems)
-    return rows
+    given = (((row.query_id, row.iteration, row.doc_id), row.relevance) for row in lines)
+    return Labels(source, tuple((key, None if label < 0 else int(label > 0)) for key, label in given), False)
 
 
 def _row(row: Any) -> tuple[Key, int | None]:
@@ -116,31 +112,19 @@ def agreement(
     """The judge's labels against the reference's, pair by pair; questions  what each pair is of, its own where it is None."""
     known = np.array([each is not None for each in judged], bool)
     ours, theirs = (np.array([bool(each) for each in labels], bool)[known] for labels in (judged, reference))
-    codes = np.unique(np.arange(len(known)) if questions is None else np.array(questions, object), return_inverse=True)[1][
-        known
-    ]
+    asked = np.arange(len(known)) if questions is None else np.array(questions, object)
+    codes = np.unique(asked, return_inverse=True)[1][known]
     count, positive, truly = len(ours), int(ours.sum()), int(theirs.sum())
     hits, same = int((ours & theirs).sum()), int((ours == theirs).sum())
     expected = (positive * truly + (count - positive) * (count - truly)) / count**2 if count else 1.0
     of_accuracy = _interval(ours == theirs, codes)
-    of_kappa = [
-        max(-1.0, (bound - expected) / (1 - expected)) if expected < 1 and bound is not None else None for bound in of_accuracy
-    ]
-    return Agreement(
-        len(reference),
-        len(reference) - count,
-        _share(positive, count),
-        _share(truly, count),
-        _share(same, count),
-        _share(hits, positive),
-        _share(hits, truly),
-        _share(2 * hits, positive + truly),
-        _share(same / count - expected, 1 - expected) if count else None,
-        *of_accuracy,
-        *_interval(theirs[ours], codes[ours]),
-        *_interval(ours[theirs], codes[theirs]),
-        *(of_kappa or (None, None)),
-    )
+    bounded = expected < 1 and None not in of_accuracy
+    of_kappa = [max(-1.0, (bound - expected) / (1 - expected)) for bound in of_accuracy] if bounded else (None, None)
+    found = (_share(same, count), _share(hits, positive), _share(hits, truly), _share(2 * hits, positive + truly))
+    kappa = _share(same / count - expected, 1 - expected) if count else None
+    bounds = (*of_accuracy, *_interval(theirs[ours], codes[ours]), *_interval(ours[theirs], codes[theirs]), *of_kappa)
+    shares = (_share(positive, count), _share(truly, count))
+    return Agreement(len(reference), len(reference) - count, *shares, *found, kappa, *bounds)
 
 
 def _interval(right: np.ndarray, codes: np.ndarray) -> tuple[float | None, float | None]:

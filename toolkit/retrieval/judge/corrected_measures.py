@@ -97,9 +97,16 @@ def correct(run: Run, qrels: Qrels, labelled: Labels, measures: Sequence[str] = 
     See `corrected_mean` for what is assumed. Raises ToolkitError for unjudged pairs, a run deeper
     than what was judged, and as `check_labelled` does.
     """
-    subtopics, wanted = _subtopics(qrels), parse_measures(measures)
+    perspectives: dict[str, dict[str, None]] = {}
+    for row in qrels:
+        perspectives.setdefault(row.query_id, {})[row.iteration] = None
+    subtopics, wanted = {query_id: list(names) for query_id, names in perspectives.items()}, parse_measures(measures)
     check_labelled(run, subtopics, labelled, measures)
-    questions = questions_of(run, _judged(qrels), subtopics, max(k for _, k in wanted))
+    if vain := int((qrels.relevance < 0).sum()):
+        message = f"{vain:,} of {len(qrels):,} pairs are unjudged: what they would change is not known"
+        raise ToolkitError(message, "judge again: their requests are repeated", status=1)
+    judged = {(row.query_id, row.iteration, row.doc_id): row.relevance > 0 for row in qrels}
+    questions = questions_of(run, judged, subtopics, max(k for _, k in wanted))
     rows = []
     for name, k in wanted:
         values = {query_id: measure_of(name, holds, k) for query_id, holds in questions.items()}
@@ -131,21 +138,6 @@ def questions_of(
         held = [[labels[query_id, name, doc_id] for doc_id in docs] for name in names]
         questions[query_id] = np.array(held, bool).reshape(len(names), len(docs))
     return questions
-
-
-def _judged(qrels: Qrels) -> dict[tuple[str, str, str], bool]:
-    vain = int((qrels.relevance < 0).sum())
-    if vain:
-        message = f"{vain:,} of {len(qrels):,} pairs are unjudged: what they would change is not known"
-        raise ToolkitError(message, "judge again: their requests are repeated", status=1)
-    return {(row.query_id, row.iteration, row.doc_id): row.relevance > 0 for row in qrels}
-
-
-def _subtopics(qrels: Qrels) -> dict[str, list[str]]:
-    perspectives: dict[str, dict[str, None]] = {}
-    for row in qrels:
-        perspectives.setdefault(row.query_id, {})[row.iteration] = None
-    return {query_id: list(names) for query_id, names in perspectives.items()}
 
 
 def check_labelled(run: Run, subtopics: Mapping[str, Sequence[str]], labelled: Labels, measures: Sequence[str]) -> None:

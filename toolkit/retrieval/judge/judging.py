@@ -49,10 +49,8 @@ def judge_run(
     rows = rows_of(pool([runs] if isinstance(runs, Run) else runs, depth), topics, texts, judge.spec)
     verdicts = iter(ask(judge, [row.pair for row in rows if row.pair], executor))
     held = [next(verdicts).holds if row.pair else False for row in rows]  # a row without a pair is not asked
-    qrels = Qrels.from_rows(
-        Qrel(row.query_id, row.doc_id, UNJUDGED if holds is None else int(holds), row.subtopic)
-        for row, holds in zip(rows, held, strict=True)
-    )
+    labels = zip(rows, (UNJUDGED if holds is None else int(holds) for holds in held), strict=True)
+    qrels = Qrels.from_rows(Qrel(row.query_id, row.doc_id, label, row.subtopic) for row, label in labels)
     questions = len({row.query_id for row in rows})
     without = len({row.query_id for row in rows if row.pair is None})
     counts = {"depth": depth, "questions": questions, "questions without documents": without}
@@ -101,42 +99,30 @@ def rows_of(pooled: dict[str, list[str]], topics: TopicSet, texts: Texts, spec: 
     A question without documents has one row a perspective, of document `-`. Raises ToolkitError for queries that are not
     among the topics, topics without perspectives, and documents without text.
     """
-    check_topics(topics.topics)
+    topics_by_id(topics.topics)  # refuses an id that comes twice
+    if without := [topic.query_id for topic in topics.topics if not topic.perspectives]:
+        message = f"{len(without)} of {len(topics.topics)} topics name no perspectives ({three(without)})"
+        hint = "BERDS has them; in a file of your own: JSON lines with `perspectives`, a list of statements"
+        raise ToolkitError(message, hint)
     check_among(pooled, {topic.query_id for topic in topics.topics}, topics.name)
     rows = []
     for part in topics.parts:
-        documents = _texts(pooled, part.topics, texts, part.group)
+        documents: dict[str, Doc] = {}
+        wanted = {doc_id for topic in part.topics for doc_id in pooled.get(topic.query_id, ())}
+        if wanted:
+            source, in_order = texts(part.group), sorted(wanted, key=str.encode)
+            documents = source.find(in_order)
+            check_texts(in_order, documents, source.place)
         shown = {doc_id: doc_input(spec.templates, doc).whole for doc_id, doc in documents.items()}
         for topic in part.topics:
             rows += _rows(topic, pooled.get(topic.query_id, []), shown)
     return rows
 
 
-def check_topics(topics: Sequence[Topic]) -> None:
-    """Raise ToolkitError for topics without perspectives, and for an id that comes twice."""
-    topics_by_id(topics)
-    if without := [topic.query_id for topic in topics if not topic.perspectives]:
-        message = f"{len(without)} of {len(topics)} topics name no perspectives ({three(without)})"
-        raise ToolkitError(
-            message, "BERDS has them; in a file of your own: JSON lines with `perspectives`, a list of statements"
-        )
-
-
-def _texts(pooled: dict[str, list[str]], topics: Sequence[Topic], texts: Texts, group: str) -> dict[str, Doc]:
-    wanted = sorted({doc_id for topic in topics for doc_id in pooled.get(topic.query_id, ())}, key=str.encode)
-    if not wanted:
-        return {}
-    source = texts(group)
-    documents = source.find(wanted)
-    check_texts(wanted, documents, source.place)
-    return documents
-
-
 def _rows(topic: Topic, doc_ids: Sequence[str], shown: dict[str, str]) -> Iterator[Row]:
     for doc_id in doc_ids or [NOTHING]:
         for number, statement in enumerate(topic.perspectives, 1):
-            pair = Pair(shown[doc_id], statement) if doc_ids else None
-            yield Row(topic.query_id, str(number), doc_id, pair)
+            yield Row(topic.query_id, str(number), doc_id, Pair(shown[doc_id], statement) if doc_ids else None)
 
 
 def export(rows: Sequence[Row], judge: Judge, path: str | Path) -> tuple[int, int]:
@@ -150,8 +136,7 @@ def export(rows: Sequence[Row], judge: Judge, path: str | Path) -> tuple[int, in
         message = f"which commit of {judge.spec.checkpoint} gave the answers is not known"
         raise ToolkitError(message, "HF_HUB_OFFLINE=1 takes the one that is here, where none is pinned")
     pairs = {row.pair: row for row in rows if row.pair}
-    known = judge.known(list(pairs))
-    answered = [(row, verdict) for row, verdict in zip(pairs.values(), known, strict=True) if verdict]
+    answered = [(row, verdict) for row, verdict in zip(pairs.values(), judge.known(list(pairs)), strict=True) if verdict]
     if not answered:
         raise ToolkitError(f"{judge.spec.name} has answered none of {len(pairs):,} pairs", "judge the run first")
     with open_output(path) as out:

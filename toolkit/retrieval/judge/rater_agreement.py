@@ -60,8 +60,7 @@ def cohens_kappa(first: Sequence[int], second: Sequence[int]) -> Estimate:
 
 def pairs_of_raters(ratings: Ratings) -> Iterator[tuple[str, str, list[int], list[int]]]:
     """Each two raters who have items in common, by name, and what both said of these."""
-    names = sorted({name for item in ratings for name in item})
-    for first, second in combinations(names, 2):
+    for first, second in combinations(sorted({name for item in ratings for name in item}), 2):
         if both := [(item[first], item[second]) for item in ratings if first in item and second in item]:
             yield first, second, [one for one, _ in both], [other for _, other in both]
 

@@ -74,8 +74,7 @@ class _List:
     def window(self, span: Span) -> Window:
         """What the ranker is shown."""
         docs = (self.candidates.head[position] for position in self.order[span.start : span.end])
-        passages = tuple(self.shown(doc.doc_id) for doc in docs)
-        return Window(self.candidates.topic.query_id, self.query, passages)
+        return Window(self.candidates.topic.query_id, self.query, tuple(self.shown(doc.doc_id) for doc in docs))
 
     def reorder(self, span: Span, order: Sequence[int]) -> None:
         """Put the documents of a window in the ranker's order."""
@@ -115,8 +114,8 @@ def rerank_listwise(
              decides between them and not the ranker, and the report counts such pairs (`tied`)
 
     Queries are ranked in units of UNIT: the k-th windows of a unit's queries in one call, so that a ranker can ask for them at
-    the same time; the windows of one query follow one another. Raises ToolkitError for values without meaning, and topics or
-    documents that are missing.
+    the same time; the windows of one query follow one another. Raises ToolkitError for values without meaning, topics or
+    documents that are missing, and where no answer has a single id.
     """
     check_choices(scores, tail, SCORES)
     how = Sliding(**sliding)
@@ -130,28 +129,22 @@ def rerank_listwise(
     if scores == "candidates":
         report["tied"] = count_tied(run, how.depth)
     facts = ranker.facts()
-    _check_answers(spec.name, facts.get("windows", {}))
-    return Run.from_rows(rows, tag=spec.name, source=run.source), report | facts
-
-
-def _check_answers(system: str, windows: Mapping[str, Any]) -> None:
-    """Warn of answers without a single id, which leave the candidates' order. Raise ToolkitError where all are such."""
+    windows = facts.get("windows", {})
     count, unreadable = windows.get("windows", 0), windows.get("repairs", {}).get("unreadable", 0)
     if unreadable and unreadable == count:
-        raise ToolkitError(
-            f"{system}: no id could be read in any of {count:,} answers, so the run would have the candidates' order",
-            "look at an answer (`tandem cache`), and give a prompt that the model answers with ids (--prompt)",
-        )
+        message = f"{spec.name}: no id could be read in any of {count:,} answers, so the run would have the candidates' order"
+        hint = "look at an answer (`tandem cache`), and give a prompt that the model answers with ids (--prompt)"
+        raise ToolkitError(message, hint)
     if unreadable:
-        say(f"warning: {system}: no id could be read in {unreadable:,} of {count:,} answers: the old order stands there")
+        say(f"warning: {spec.name}: no id could be read in {unreadable:,} of {count:,} answers: the old order stands there")
+    return Run.from_rows(rows, tag=spec.name, source=run.source), report | facts
 
 
 def _orders(lists: Sequence[_List], ranker: ListwiseRanker, advance: Callable[[int], None]) -> list[list[int]]:
     """The order of each query of a unit: first windows of all, then second ones; queries with fewer are done earlier."""
     for turn in range(max(len(one.spans) for one in lists)):
         batch = [(one, one.spans[turn]) for one in lists if turn < len(one.spans)]
-        orders = ranker.rank([one.window(span) for one, span in batch], advance)
-        for (one, span), order in zip(batch, orders, strict=True):
+        for (one, span), order in zip(batch, ranker.rank([one.window(span) for one, span in batch], advance), strict=True):
             one.reorder(span, order)
     return [one.order for one in lists]
 

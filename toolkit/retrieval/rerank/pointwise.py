@@ -43,8 +43,7 @@ def rerank(
     ToolkitError for values without meaning, for topics and texts that are missing (from `place`), and for a model that gives no
     number.
     """
-    part = Part(run, topics, texts, place)
-    return rerank_parts([part], reranker, depth=depth, tail=tail, scores=scores, cache=cache)[0]
+    return rerank_parts([Part(run, topics, texts, place)], reranker, depth=depth, tail=tail, scores=scores, cache=cache)[0]
 
 
 def rerank_parts(
@@ -63,11 +62,14 @@ def rerank_parts(
     places: dict[Pair, int] = {}
     positions = [_positions(heads, part.texts, reranker, places) for heads, part in zip(lists, parts, strict=True)]
     found = score_pairs(list(places), reranker, cache, executor)
-    name = reranker.spec.name
-    return [
-        Run.from_rows(_all_rows(heads, found[where], scores, tail), tag=name, source=part.run.source)
-        for heads, where, part in zip(lists, positions, parts, strict=True)
-    ]
+    runs = []
+    for heads, where, part in zip(lists, positions, parts, strict=True):
+        rows, scored = [], found[where]
+        for one in heads:
+            rows += _rows(one, scored[: len(one.head)], scores, tail)
+            scored = scored[len(one.head) :]
+        runs.append(Run.from_rows(rows, tag=reranker.spec.name, source=part.run.source))
+    return runs
 
 
 def plan_pairs(parts: Sequence[Part], reranker: Reranker, depth: int) -> dict[str, int]:
@@ -226,14 +228,6 @@ def _check(pairs: Sequence[Pair], batch: Sequence[int], scores: np.ndarray, rera
     precision = reranker.facts.get("precision", "its precision")
     message = f"{reranker.spec.name} gave a pair no finite score, in {precision} (query: {query.text[:60]!r})"
     raise ToolkitError(message, "numbers overflow in fp16: try --precision bf16 or fp32", status=1)
-
-
-def _all_rows(lists: Sequence[Candidates], scored: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:
-    start = 0
-    for one in lists:
-        end = start + len(one.head)
-        yield from _rows(one, scored[start:end], scores, tail)
-        start = end
 
 
 def _rows(one: Candidates, scored: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:

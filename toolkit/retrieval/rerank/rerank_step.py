@@ -99,9 +99,8 @@ class Rerank(Step):
     def name(self) -> str:
         """`rerank-NAME`, then recipe and what is not its default."""
         usual = Rerank(self.spec)
-        changed = [
-            f"{key}-{getattr(self, key)}" for key in ("depth", "tail", "scores") if getattr(self, key) != getattr(usual, key)
-        ]
+        named = [key for key in ("depth", "tail", "scores") if getattr(self, key) != getattr(usual, key)]
+        changed = [f"{key}-{getattr(self, key)}" for key in named]
         changed += [f"{key}-{value}" for key, value in self.sliding.items() if value != usual.sliding.get(key)]
         changed += ["instruction-as-text"] if "instruction" in usual.spec.templates.keys() - self.spec.templates.keys() else []
         if prompt := self.loading.get("prompt"):
@@ -152,25 +151,19 @@ class Rerank(Step):
         recipe = f", recipe {spec.recipe}" if spec.recipe else ""
         size = f", {spec.size} parameters" if spec.size else ""
         given = "".join(f", {name} {value}" for name, value in spec.parameters.items() if name not in STAGE[:4])
-        texts, asked = self._plan_texts(results)
+        if fetched := downloads(results.texts(part.group) for part in results.topics.parts):
+            texts = f"{len(wanted_ids(made.run, self.depth)):,} documents from {fetched}"
+            asked = "the number of requests depends on the texts"
+        else:
+            parts = self._parts(made.run, results.sent, results.texts)
+            documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
+            texts = f"{documents:,} documents from {', '.join(places)}"
+            asked = ", ".join(f"{count:,} {what}" for what, count in self._requests(parts).items())
         return [
             f"rerank the best {self.depth} of each of {len(made.run.query_ids)} queries of {made.source}, {self.tail} the tail",
             f"texts of {texts}",
             f"system {spec.name}{recipe} ({spec.kind}{size}{given}): {asked}; scores: {self.scores}",
         ]
-
-    def _plan_texts(self, results: Results) -> tuple[str, str]:
-        """Whose texts are read and how much is asked of the model; without the texts, where they would be downloaded."""
-        run = results.one.run
-        if fetched := downloads(results.texts(part.group) for part in results.topics.parts):
-            return (
-                f"{len(wanted_ids(run, self.depth)):,} documents from {fetched}",
-                "the number of requests depends on the texts",
-            )
-        parts = self._parts(run, results.sent, results.texts)
-        documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
-        asked = ", ".join(f"{count:,} {what}" for what, count in self._requests(parts).items())
-        return f"{documents:,} documents from {', '.join(places)}", asked
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """Rerank the run; topics that it has not stay without lines. What is missing is refused before the model is loaded."""
@@ -223,10 +216,8 @@ class Rerank(Step):
         cache = tools.cache(key_of({**self.identity(), **reranker.facts}).hex()) if resumed else None
         how = {"depth": self.depth, "tail": self.tail, "scores": self.scores}
         runs = rerank_parts(parts, reranker, **how, cache=cache, executor=tools.executor)
-        return runs, {
-            **reranker.facts,
-            **({} if self.is_asked or self.spec.kind == LIBRARY else {"inputs cut": reranker.truncated}),
-        }
+        truncated = {} if self.is_asked or self.spec.kind == LIBRARY else {"inputs cut": reranker.truncated}
+        return runs, {**reranker.facts, **truncated}
 
     def _listwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
         ranker = load_ranker(self.spec, **self.loading)
@@ -241,25 +232,20 @@ class Rerank(Step):
             pairs = {"pairs": sum(int(run.lengths.clip(max=self.depth).sum()) for run, *_ in parts)}
             return pairs | (plan_pairs(parts, load_reranker(self.spec, **self.loading), self.depth) if self.is_asked else {})
         ranker = load_ranker(self.spec, **self.loading)
-        plans = [
-            plan_listwise(part.run, part.topics, part.texts, self.spec, ranker, depth=self.depth, **self._windows)
-            for part in parts
-        ]
+        how = {"depth": self.depth, **self._windows}
+        plans = [plan_listwise(part.run, part.topics, part.texts, self.spec, ranker, **how) for part in parts]
         return {name: sum(plan[name] for plan in plans) for name in plans[0]}
 
     def identity(self) -> dict[str, Any]:
         """What a score depends on beside the pair, before the model is loaded."""
         return {"kind": self.spec.kind, **model_identity(self.spec)}
 
-    def _given_prompt(self) -> dict[str, str]:
-        if not (named := self.loading.get("prompt")):
-            return {}
-        prompt = load_prompt(named, LISTWISE if self.spec.kind == LISTWISE else "pointwise")
-        return {"prompt": prompt.name, "prompt_sha256": prompt.sha256}
-
     def facts(self) -> dict[str, Any]:
         """What the record says of it, under `reranking`; how exactly it was computed once it has run."""
-        spec = self.spec
+        spec, given_prompt = self.spec, {}
+        if named := self.loading.get("prompt"):
+            prompt = load_prompt(named, LISTWISE if spec.kind == LISTWISE else "pointwise")
+            given_prompt = {"prompt": prompt.name, "prompt_sha256": prompt.sha256}
         return {
             "name": spec.name,
             **spec.entry_facts,
@@ -270,11 +256,8 @@ class Rerank(Step):
             **instruction_facts(spec),
             # what the recipe would have reranked is known from the candidates, which may be others
             **{name: value for name, value in spec.parameters.items() if name != "run"},
-            **self._given_prompt(),
-            "depth": self.depth,
-            "tail": self.tail,
-            "scores": self.scores,
-            "rank_only": self.scores == "rank",
+            **given_prompt,
+            **{"depth": self.depth, "tail": self.tail, "scores": self.scores, "rank_only": self.scores == "rank"},
             **self._report,
         }
 
@@ -299,5 +282,4 @@ def shown_prompt(spec: SystemSpec, prompt: str | None = None, prompts: str | Non
         kind, name = "pointwise", parameters_as(PROMPTED[spec.kind], spec).prompt
     else:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no prompt", "language models have")
-    chosen = load_prompt(chosen_prompt(spec, prompt, prompts) or name, kind)
-    return chosen.titled()
+    return load_prompt(chosen_prompt(spec, prompt, prompts) or name, kind).titled()

@@ -67,8 +67,7 @@ def candidate_places(wanted: Sequence[Sequence[str]], places: Places, index: Pat
     """
     codes, ids = encode([doc_id for doc_ids in wanted for doc_id in doc_ids])
     rows, owners = places(ids)
-    order = np.argsort(owners, kind="stable")
-    rows, counts = rows[order], np.bincount(owners, minlength=len(ids))
+    rows, counts = rows[np.argsort(owners, kind="stable")], np.bincount(owners, minlength=len(ids))
     starts = np.cumsum(counts) - counts  # passages of an index may share their document's id
     say_lacking(index, int((counts[codes] == 0).sum()), len(codes))
     result, begin = [], 0
@@ -88,8 +87,7 @@ def among(run: Run, candidates: Mapping[str, Sequence[str]]) -> Run:
     width = len(run.doc_ids)
     wanted = np.array([number for number, _ in pairs], np.int64)[docs >= 0] * width + docs[docs >= 0]
     say_lacking("the collection", int((docs < 0).sum()), len(docs))
-    keep = np.isin(run.queries.astype(np.int64) * width + run.docs, wanted)
-    return run.take(np.flatnonzero(keep))
+    return run.take(np.flatnonzero(np.isin(run.queries.astype(np.int64) * width + run.docs, wanted)))
 
 
 def benchmark_candidates(topics: TopicSet) -> Run:
@@ -101,12 +99,10 @@ def benchmark_candidates(topics: TopicSet) -> Run:
     for part in topics.parts:
         for mode in dict.fromkeys(topic.mode for topic in part.topics):
             run = benchmark.scoreddocs(part.group, mode)
-            wanted = [topic.query_id for topic in part.topics if topic.mode == mode]
-            runs += [run.select(wanted)] if run is not None else []
+            runs += [run.select([topic.query_id for topic in part.topics if topic.mode == mode])] if run is not None else []
             without += [f"{part.group} {mode}".strip()] if run is None else []
     if without:
-        message = f"{benchmark.spec.name} has no candidates on this machine for {three(without)}"
-        raise ToolkitError(
-            message, f"`tandem benchmarks show {benchmark.spec.name}` says what it has; or name a run with --run"
-        )
+        name = benchmark.spec.name
+        hint = f"`tandem benchmarks show {name}` says what it has; or name a run with --run"
+        raise ToolkitError(f"{name} has no candidates on this machine for {three(without)}", hint)
     return join_runs(runs, source=f"the candidates of {benchmark.spec.name}")

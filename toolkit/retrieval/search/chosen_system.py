@@ -87,8 +87,7 @@ def choose(
         spec = spec if kind == spec.kind else replace(spec, kind=kind, parameters={})
     spec = loaded_by(spec, loader, instruction_as)
     given = {name: value for name, value in given.items() if value is not None}
-    known = kinds()[spec.kind]["parameters"]
-    _check_names(spec.name, given, known)
+    _check_names(spec.name, given, kinds()[spec.kind]["parameters"])
     if precision and not spec.checkpoint:
         raise ToolkitError(f"{plain} has no precision", "models have; leave --precision out")
     changed = {name: value for name, value in given.items() if value != spec.parameters.get(name)}

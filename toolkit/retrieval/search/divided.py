@@ -50,10 +50,11 @@ def search_divided(
     refuse_object(engine.chosen.spec)
     indexes = list({(index.name, index.folder): index for _, index in parts}.values())
     number = {(index.name, index.folder): place for place, index in enumerate(indexes)}
-    by_part = [
-        [Search(number[index.name, index.folder], folder, own) for own, folder in _folders(topics, index)]
-        for topics, index in parts
-    ]
+    by_part = []
+    for topics, index in parts:
+        # documents that are searched without an index have no folder
+        folders = searches_of(topics, index.folder) if index.folder.parts else [(topics, index.folder)]
+        by_part.append([Search(number[index.name, index.folder], folder, own) for own, folder in folders])
     searches = [search for part in by_part for search in part]
     known, done = None, {}
     if engine.chosen.spec.kind in NEURAL:
@@ -83,12 +84,17 @@ def _search_blocks(work: SearchBlocks, done: Container[int], executor: Executor)
             for block, run in zip(unit, runs, strict=True):
                 found[block.number].append(run)
     say_first(list(dict.fromkeys(work.notes)))
-    return {number: _joined(runs, left[number]) for number, runs in found.items()}
-
-
-def _folders(topics: Sequence[Topic], index: Index) -> list[tuple[Sequence[Topic], Path]]:
-    """What is searched where; documents that are searched without an index have no folder."""
-    return searches_of(topics, index.folder) if index.folder.parts else [(topics, index.folder)]
+    joined = {}
+    for number, runs in found.items():
+        run = join_runs(runs)
+        place = {query_id: code for code, query_id in enumerate(run.query_ids)}
+        # in the order of the topics
+        wanted = [place[topic.query_id] for topic in left[number].topics if topic.query_id in place]
+        codes = np.empty(len(wanted), np.int32)
+        codes[wanted] = np.arange(len(wanted), dtype=np.int32)
+        run = run.take(np.argsort(codes[run.queries], kind="stable"))
+        joined[number] = replace(run, query_ids=tuple(run.query_ids[code] for code in wanted), queries=codes[run.queries])
+    return joined
 
 
 def _units(searches: Mapping[int, Search], spec: SystemSpec, size: int) -> Iterator[list[Block]]:
@@ -104,18 +110,6 @@ def _units(searches: Mapping[int, Search], spec: SystemSpec, size: int) -> Itera
         for groups in units_of(list(by_input.values()), size):
             blocks.append((Block(number, [topic for group in groups for topic in group]), len(groups)))
     return grouped(blocks, size)
-
-
-def _joined(runs: Sequence[Run], search: Search) -> Run:
-    """The runs of a search's blocks as one, its queries in the order of the topics."""
-    run = join_runs(runs)
-    place = {query_id: number for number, query_id in enumerate(run.query_ids)}
-    wanted = [place[topic.query_id] for topic in search.topics if topic.query_id in place]
-    codes = np.empty(len(wanted), np.int32)
-    codes[wanted] = np.arange(len(wanted), dtype=np.int32)
-    order = np.argsort(codes[run.queries], kind="stable")
-    run = run.take(order)
-    return replace(run, query_ids=tuple(run.query_ids[number] for number in wanted), queries=codes[run.queries])
 
 
 @dataclass
@@ -147,11 +141,8 @@ class SearchBlocks(Work[list[Block], list[Run]]):
     def identity(self) -> dict[str, Any]:
         """The system with its parameters, what is searched, and when its files were written."""
         chosen, options = self.engine.chosen, self.engine.options
-        written = [
-            [path.stat().st_mtime_ns for path in sorted(index.folder.iterdir())]
-            for index in self.indexes
-            if index.folder.parts and index.folder.is_dir()
-        ]
+        folders = [index.folder for index in self.indexes if index.folder.parts and index.folder.is_dir()]
+        written = [[path.stat().st_mtime_ns for path in sorted(folder.iterdir())] for folder in folders]
         return {**chosen.facts(), "hits": options.hits, "language": options.language, "written": written}
 
     def facts(self) -> dict[str, Any]:
@@ -166,27 +157,29 @@ class SearchBlocks(Work[list[Block], list[Run]]):
 
     def pack(self, unit: list[Block]) -> list[Any]:
         """Of each block its index, topics, candidates, and what a model made of the queries."""
-        return [self._packed(block) for block in unit]
-
-    def _packed(self, block: Block) -> dict[str, Any]:
-        index, folder, _ = self.searches[block.number]
-        packed: dict[str, Any] = {
-            "index": index,
-            "folder": str(folder.absolute()) if folder.parts else "",
-            "topics": [_plain(topic) for topic in block.topics],
-        }
-        if self.candidates is not None:
-            packed["candidates"] = {topic.query_id: list(self.candidates[topic.query_id]) for topic in block.topics}
-        if self.known is not None:
-            packed["queries"] = self.known[block.number].packed(block.topics, self.engine.chosen.spec)
-        return packed
+        blocks = []
+        for block in unit:
+            index, folder, _ = self.searches[block.number]
+            packed: dict[str, Any] = {"index": index, "folder": str(folder.absolute()) if folder.parts else ""}
+            packed["topics"] = [_plain(topic) for topic in block.topics]
+            if self.candidates is not None:
+                packed["candidates"] = {topic.query_id: list(self.candidates[topic.query_id]) for topic in block.topics}
+            if self.known is not None:
+                packed["queries"] = self.known[block.number].packed(block.topics, self.engine.chosen.spec)
+            blocks.append(packed)
+        return blocks
 
     def compute(self, packed: Any) -> dict[str, Any]:
         """The runs, and the notes on them."""
         notes: list[str] = []
         with silenced(notes):
-            runs = [_packed_run(self._search(block)) for block in packed]
-        return {"runs": runs, "notes": notes}
+            runs = [self._search(block) for block in packed]
+        packed_runs = []
+        for run in runs:
+            numbers = {"queries": run.queries.astype("<i4"), "docs": run.docs.astype("<i4"), "scores": run.scores.astype("<f8")}
+            columns = {name: packed_value(values) for name, values in numbers.items()}
+            packed_runs.append({"query_ids": list(run.query_ids), "doc_ids": run.doc_ids.to_pylist(), **columns})
+        return {"runs": packed_runs, "notes": notes}
 
     def _search(self, block: Mapping[str, Any]) -> Run:
         index = replace(self.indexes[block["index"]], folder=Path(block["folder"]))
@@ -197,7 +190,12 @@ class SearchBlocks(Work[list[Block], list[Run]]):
     def result(self, packed: Any) -> list[Run]:
         """See `Work`."""
         self.notes += packed["notes"]
-        return [_unpacked_run(run, self.engine.chosen.tag) for run in packed["runs"]]
+        runs = []
+        for run in packed["runs"]:
+            queries, docs, scores = (unpacked_value(run[name]) for name in ("queries", "docs", "scores"))
+            ids = Ids(to_arrow(run["doc_ids"]), docs)
+            runs.append(Run(tuple(run["query_ids"]), queries, ids, scores, tag=self.engine.chosen.tag))
+        return runs
 
     def size(self, unit: list[Block]) -> int:
         """Queries."""
@@ -210,18 +208,3 @@ class SearchBlocks(Work[list[Block], list[Run]]):
 
 def _plain(topic: Topic) -> dict[str, str]:
     return {each.name: getattr(topic, each.name) for each in fields(Topic) if each.name not in UNSENT}
-
-
-def _packed_run(run: Run) -> dict[str, Any]:
-    return {
-        "query_ids": list(run.query_ids),
-        "queries": packed_value(run.queries.astype("<i4")),
-        "doc_ids": run.doc_ids.to_pylist(),
-        "docs": packed_value(run.docs.astype("<i4")),
-        "scores": packed_value(run.scores.astype("<f8")),
-    }
-
-
-def _unpacked_run(packed: Mapping[str, Any], tag: str) -> Run:
-    queries, docs, scores = (unpacked_value(packed[name]) for name in ("queries", "docs", "scores"))
-    return Run(tuple(packed["query_ids"]), queries, Ids(to_arrow(packed["doc_ids"]), docs), scores, tag=tag)

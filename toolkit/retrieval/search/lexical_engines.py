@@ -261,35 +261,23 @@ def open_fields(
     collection without documents.
     """
     from toolkit.models.lucene.anserini import FieldSearcher
+    from toolkit.models.lucene.anserini_index import index_fields
 
     check_parameters(k1, b, hits=1, threads=threads)
     if min(title, contents) < 0:
         raise ToolkitError(f"the weights of title and contents are {title} and {contents}", "both are numbers from 0 on")
-    open_fields_index(docs, folder, language=language, threads=threads)
+    hashed = hashlib.sha256(language.encode())
+    for doc in docs():
+        for text in doc:
+            hashed.update(f"{len(text)} {text}".encode())
+    digest, built_from = hashed.hexdigest(), folder / DIGEST
+    with lock(f"fields {folder}"):
+        if not built_from.exists() or built_from.read_text(encoding="ascii") != digest:
+            say(f"indexing title and text as two fields in {folder}")
+            with new_folder(folder) as part:
+                if not index_fields(docs(), part, language=language, threads=threads):
+                    raise ToolkitError("there are no documents to search", "name a corpus that has some")
+                (part / DIGEST).write_text(digest, encoding="ascii")
+                write_digests(part)
     with comparing([folder]):
         return FieldSearcher(folder, weights={"title": title, "contents": contents}, k1=k1, b=b, language=language)
-
-
-def open_fields_index(docs: Callable[[], Iterable[Doc]], folder: Path, *, language: str, threads: int) -> None:
-    """Build the index at `folder` unless it is there and holds these documents."""
-    from toolkit.models.lucene.anserini_index import index_fields
-
-    digest = _documents_digest(docs(), language)
-    with lock(f"fields {folder}"):
-        built_from = folder / DIGEST
-        if built_from.exists() and built_from.read_text(encoding="ascii") == digest:
-            return
-        say(f"indexing title and text as two fields in {folder}")
-        with new_folder(folder) as part:
-            if not index_fields(docs(), part, language=language, threads=threads):
-                raise ToolkitError("there are no documents to search", "name a corpus that has some")
-            (part / DIGEST).write_text(digest, encoding="ascii")
-            write_digests(part)
-
-
-def _documents_digest(docs: Iterable[Doc], language: str) -> str:
-    digest = hashlib.sha256(language.encode())
-    for doc in docs:
-        for part in doc:
-            digest.update(f"{len(part)} {part}".encode())
-    return digest.hexdigest()

@@ -291,11 +291,10 @@ def search_late(
     else:
         wanted = candidate_places([candidates[topic.query_id] for topic in topics], opened.ids.places, index)
         answers = opened.score([queries[each] for each in inputs], wanted, hits=hits, threads=threads)
-    rows = (
-        ScoredDoc(topic.query_id, doc_id, score)
-        for topic, answer in zip(topics, answers, strict=True)
-        for doc_id, score in zip(opened.names(answer.documents), answer.scores.tolist(), strict=True)
-    )
+    rows: list[ScoredDoc] = []
+    for topic, answer in zip(topics, answers, strict=True):
+        found = zip(opened.names(answer.documents), answer.scores.tolist(), strict=True)
+        rows += [ScoredDoc(topic.query_id, doc_id, score) for doc_id, score in found]
     return Run.from_rows(rows, tag=tag or spec.name)
 
 

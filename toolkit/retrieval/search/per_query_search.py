@@ -56,7 +56,11 @@ def check_per_query(parts: Iterable[tuple[Sequence[Topic], Path]]) -> None:
             continue
         folders = _folders(index)
         by_corpus, without = _sorted(topics, folders)
-        _check_published(by_corpus, index)
+        for name, found in by_corpus.items():  # published ids are those of a data set: questions of two may share one
+            cores = {topic.group_id or topic.query_id for topic in found if topic.original_id == name}
+            if len(cores) > 1:
+                hint = "search the topics of one data set, or name the questions in full when the corpus is indexed"
+                raise ToolkitError(f"question {name} of {index} is that of {len(cores)} topics ({three(cores)})", hint)
         if without:
             message = f"{index} has no corpus for {len(without)} of {len(topics)} topics ({three(without)})"
             if not by_corpus:
@@ -73,24 +77,10 @@ def _sorted(topics: Sequence[Topic], known: Mapping[str, Path]) -> tuple[dict[st
     by_corpus: dict[str, list[Topic]] = {}
     without = []
     for topic in topics:
-        name = _corpus(topic, known)
+        names = (topic.query_id, topic.group_id, _NUMBER.sub("", topic.query_id), topic.original_id)
+        name = next((name for name in names if name in known), None)
         if name is None:
             without.append(topic.query_id)
         else:
             by_corpus.setdefault(name, []).append(topic)
     return by_corpus, without
-
-
-def _corpus(topic: Topic, known: Mapping[str, Path]) -> str | None:
-    """The name of the topic's corpus, None where it has none."""
-    names = (topic.query_id, topic.group_id, _NUMBER.sub("", topic.query_id), topic.original_id)
-    return next((name for name in names if name in known), None)
-
-
-def _check_published(by_corpus: Mapping[str, Sequence[Topic]], index: Path) -> None:
-    """Published ids are those of a data set: questions of two may share one."""
-    for name, topics in by_corpus.items():
-        cores = {topic.group_id or topic.query_id for topic in topics if topic.original_id == name}
-        if len(cores) > 1:
-            hint = "search the topics of one data set, or name the questions in full when the corpus is indexed"
-            raise ToolkitError(f"question {name} of {index} is that of {len(cores)} topics ({three(cores)})", hint)

@@ -213,10 +213,17 @@ class Retrieve(Step):
             method["instruction"] = results.instruction
         if self.candidates is not None:
             method["candidates"] = dict(self.candidate_sets.facts)
-        found = {(index.name, index.folder): _index_facts(index, index.folder in compared) for index in indexes}
-        data = {"topics": results.topics_facts(), "indexes": list(found.values())}
-        collection = _collection(self.topics)
-        return Provenance(method, {"test collection": collection, **data} if collection else data)
+        found = {}
+        for index in indexes:
+            facts = index.facts() | ({"compared": "SHA-256 of its files"} if index.folder in compared else {})
+            found[index.name, index.folder] = {"name": facts.pop("name"), "kind": index.kind, **facts}
+        data: dict[str, Any] = {"topics": results.topics_facts(), "indexes": list(found.values())}
+        if self.topics.benchmark is not None:
+            spec = self.topics.benchmark.spec
+            catalog = spec.name if spec.layout == "ir_datasets" else None
+            said = {"name": spec.name, "source": spec.source.get("url"), "ir_datasets": catalog}  # in ir_metadata's words
+            data = {"test collection": {name: value for name, value in said.items() if value}, **data}
+        return Provenance(method, data)
 
 
 class FilterByRules(Step):
@@ -244,18 +251,3 @@ def _by_rules(run: Run, part: TopicPart, results: Results) -> Run:
     from toolkit.retrieval.search.rules import apply_rules
 
     return apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
-
-
-def _index_facts(index: Index, is_compared: bool) -> dict[str, Any]:
-    facts = index.facts() | ({"compared": "SHA-256 of its files"} if is_compared else {})
-    return {"name": facts.pop("name"), "kind": index.kind, **facts}
-
-
-def _collection(topics: TopicSet) -> dict[str, str]:
-    """The test collection in ir_metadata's words; empty for topics of a file."""
-    if topics.benchmark is None:
-        return {}
-    spec = topics.benchmark.spec
-    catalog = spec.name if spec.layout == "ir_datasets" else None
-    facts = {"name": spec.name, "source": spec.source.get("url"), "ir_datasets": catalog}
-    return {name: value for name, value in facts.items() if value}

@@ -76,9 +76,8 @@ class Objects(Engine):
     def search(self, topics: Sequence[Topic], index: Index, candidates: Candidates | None = None, encoder: Any = None) -> Run:
         """The run of one part of the topics. ToolkitError for an answer that is none, and for documents that are not there."""
         if candidates is not None:
-            raise ToolkitError(
-                f"{self.chosen.name} finds documents by itself: it takes no candidates", "leave --candidates out"
-            )
+            message = f"{self.chosen.name} finds documents by itself: it takes no candidates"
+            raise ToolkitError(message, "leave --candidates out")
         topics_by_id(topics)
         sent = [topic_input(self.chosen.spec.templates, topic).whole for topic in topics]
         answers = self._answers(list(dict.fromkeys(sent)))

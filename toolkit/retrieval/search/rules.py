@@ -50,7 +50,11 @@ def apply_rules(run: Run, topics: Sequence[Topic], docs: Mapping[str, Doc]) -> R
     not among `docs`.
     """
     restrictions = {topic.query_id: understand(topic.instruction) for topic in topics if topic.instruction}
-    _say_understood(restrictions)
+    kinds = Counter(found.kind for found in restrictions.values() if found)
+    counts = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())) or "none"
+    say(f"rules: {kinds.total()} of {len(restrictions)} instructions understood ({counts})")
+    if without := [query_id for query_id, found in restrictions.items() if found is None]:
+        say(f"note: no rule understands the instructions of {len(without)} queries ({three(without)}): their rankings stay")
     known: dict[tuple[Restriction, str], bool] = {}
     rows: list[ScoredDoc] = []
     for query_id, ranking in run.rankings():
@@ -60,8 +64,11 @@ def apply_rules(run: Run, topics: Sequence[Topic], docs: Mapping[str, Doc]) -> R
             continue
         verdicts = []
         for doc_id in (scored.doc_id for scored in ranking):
+            if doc_id not in docs:
+                what = f"document {doc_id!r} of query {query_id} has no text"
+                raise ToolkitError(what, "name the run's own corpus with --index")
             if (restriction, doc_id) not in known:
-                known[restriction, doc_id] = fits(_doc(docs, doc_id, query_id), restriction)
+                known[restriction, doc_id] = fits(docs[doc_id], restriction)
             verdicts.append(known[restriction, doc_id])
         rows += _behind(ranking, verdicts)
     return Run.from_rows(rows, tag=f"{run.tag}+rules", source=run.source)
@@ -87,21 +94,6 @@ def fits(doc: Doc, restriction: Restriction) -> bool:
 def known_values(kind: str) -> tuple[str, ...]:
     """The values that restrictions of a kind have (`sentence`, ...); empty where any word is one."""
     return tuple(_rules().named.get(kind, ()))
-
-
-def _doc(docs: Mapping[str, Doc], doc_id: str, query_id: str) -> Doc:
-    if doc_id not in docs:
-        raise ToolkitError(f"document {doc_id!r} of query {query_id} has no text", "name the run's own corpus with --index")
-    return docs[doc_id]
-
-
-def _say_understood(restrictions: Mapping[str, Restriction | None]) -> None:
-    kinds = Counter(found.kind for found in restrictions.values() if found)
-    without = [query_id for query_id, found in restrictions.items() if found is None]
-    counts = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())) or "none"
-    say(f"rules: {kinds.total()} of {len(restrictions)} instructions understood ({counts})")
-    if without:
-        say(f"note: no rule understands the instructions of {len(without)} queries ({three(without)}): their rankings stay")
 
 
 def _behind(ranking: Sequence[ScoredDoc], verdicts: Sequence[bool]) -> list[ScoredDoc]:
@@ -144,22 +136,16 @@ class _Rules:
 def _rules() -> _Rules:
     raw = read_yaml(FOLDER / "rules.yaml")
     keyword = raw["keyword"]
-    named = {
-        "language": {value: row["words"] for value, row in raw["language"].items()},
-        "length": raw["length"],
-        "code": {"code": raw["code"]["words"]},
-    }
-    filled = [
-        pattern.replace("DETWORD", keyword["determiner"] + "WORD").replace("WORD", keyword["word"])
-        for pattern in keyword["patterns"]
-    ]
+    languages = {value: row["words"] for value, row in raw["language"].items()}
+    named = {"language": languages, "length": raw["length"], "code": {"code": raw["code"]["words"]}}
+    filled = [pattern.replace("DETWORD", keyword["determiner"] + "WORD") for pattern in keyword["patterns"]]
     return _Rules(
         clauses=_compiled("|".join(raw["clauses"])),
         neutral=_compiled("|".join(raw["neutral"])),
         negated=[_compiled(pattern) for pattern in raw["negated"]],
         taken_back=[_compiled(pattern) for pattern in raw["taken_back"]],
         named={kind: {v: [_compiled(p) for p in some] for v, some in values.items()} for kind, values in named.items()},
-        keyword=[_compiled(pattern) for pattern in filled],
+        keyword=[_compiled(pattern.replace("WORD", keyword["word"])) for pattern in filled],
         ignored=frozenset(keyword["ignored"].split()) | stop_words(),
         scripts={value: row["script"] for value, row in raw["language"].items()},
         sizes=raw["sizes"],

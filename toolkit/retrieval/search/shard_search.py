@@ -19,7 +19,7 @@ from toolkit.core.system.progress import progress
 from toolkit.engine import Executor, Work
 from toolkit.engine.units import threads_set
 from toolkit.models.vectors import faiss_index
-from toolkit.models.vectors.faiss_shards import ShardIds, merge, none, open_shard, shard_counts, shard_ids, shard_paths, shifted
+from toolkit.models.vectors.faiss_shards import merge, none, open_shard, shard_counts, shard_ids, shard_paths, shifted
 from toolkit.retrieval.index import Index
 from toolkit.retrieval.search.encoded_queries import Known, packed_value, unpacked_value
 from toolkit.retrieval.search.engines import Search, check_same
@@ -63,14 +63,16 @@ def search_shards(
     found: dict[tuple[int, int], Found] = {}
     with progress(work.name, sum(map(work.size, units)), "queries") as work.advance:
         for unit, of_shard in zip(units, executor.map(work, units), strict=True):
-            place = unit.search, unit.start
-            found[place] = _merged(ids[unit.folder], found.get(place, none(len(unit.vectors))), of_shard, unit, counts, hits)
+            place, of_index = (unit.search, unit.start), ids[unit.folder]
+            here = (of_shard[0], shifted(of_shard[1], of_index.starts[unit.shard]))
+            before, width = found.get(place, none(len(unit.vectors))), min(hits, sum(counts[unit.folder]))
+            found[place] = merge(of_index, before, here, width)
     runs = {}
     for number, search in sharded.items():
         blocks = [found[number, start] for start in range(0, len(inputs[number]), SEARCHED)]
         whole = tuple(np.concatenate(columns) for columns in zip(*blocks, strict=True))
-        tag = engine.chosen.tag
-        runs[number] = run_of(search.topics, spec, inputs[number], whole, ids[search.folder], tag, search.folder)
+        of_index, tag = ids[search.folder], engine.chosen.tag
+        runs[number] = run_of(search.topics, spec, inputs[number], whole, of_index, tag, search.folder)
     return runs
 
 
@@ -86,20 +88,9 @@ def _units(
                     yield ShardBlock(number, start, encoded[number][start : start + SEARCHED], folder, shard)
 
 
-def _merged(
-    ids: ShardIds, found: Found, of_shard: Found, unit: ShardBlock, counts: Mapping[Path, Sequence[int]], hits: int
-) -> Found:
-    scores, positions = of_shard
-    width = min(hits, sum(counts[unit.folder]))
-    return merge(ids, found, (scores, shifted(positions, ids.starts[unit.shard])), width)
-
-
 @dataclass
 class SearchShards(Work[ShardBlock, Found]):
-    """Blocks of queries to the best documents of a shard.
-
-    counts  how many documents each shard of an index in a folder has
-    """
+    """Blocks of queries to the best documents of a shard; counts  how many documents each shard of an index in a folder has"""
 
     LOADED = ("opened",)
 
