@@ -95,7 +95,8 @@ def _copied_codes(codes: np.ndarray, count: int) -> np.ndarray:
 
 @once_per_object
 def _copied_judgments(qrels: Qrels) -> Positions:
-    rows, weights = judgments(qrels), {}
+    rows = judgments(qrels)
+    weights = {}
     for copy in range(COPIES):
         weights |= {(f"{copy}\t{query_id}", subtopic): weight for (query_id, subtopic), weight in rows.weights.items()}
     columns = {name: np.tile(getattr(rows, name), COPIES) for name in ("docs", "subtopics", "relevance")}

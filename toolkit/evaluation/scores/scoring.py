@@ -179,7 +179,8 @@ def own_queries(run: Run, part: Part) -> Run:
 
 def _complete(aggregates: Sequence[Score]) -> list[Score]:
     """With the average after several groups (over those with a value; `queries` is a sum), and the measures of whole runs."""
-    rows, columns = list(aggregates), {}
+    rows = list(aggregates)
+    columns = {}
     for row in aggregates:
         columns.setdefault((row.measure, row.mode), []).append(row)
     for (measure, mode), column in columns.items() if len({row.group for row in aggregates}) > 1 else ():

@@ -36,7 +36,8 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
     output.parent.mkdir(parents=True, exist_ok=True)
     # where documents wait
     with temporary_folder(output.parent, f".{output.name}.", ".part") as held, new_folder(output) as part:
-        files, questions = _sort(corpus, held, skip_invalid, counts), []
+        files = _sort(corpus, held, skip_invalid, counts)
+        questions = []
         with progress("indexing", len(files), "questions") as advance, (part / IDS).open("wb") as ids:
             for name, file in files.items():
                 docs, folder = list(corpus_from_files(file).documents()), part / file.stem

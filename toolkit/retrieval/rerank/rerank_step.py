@@ -242,7 +242,8 @@ class Rerank(Step):
 
     def facts(self) -> dict[str, Any]:
         """What the record says of it, under `reranking`; how exactly it was computed once it has run."""
-        spec, given_prompt = self.spec, {}
+        spec = self.spec
+        given_prompt = {}
         if named := self.loading.get("prompt"):
             prompt = load_prompt(named, LISTWISE if spec.kind == LISTWISE else "pointwise")
             given_prompt = {"prompt": prompt.name, "prompt_sha256": prompt.sha256}
