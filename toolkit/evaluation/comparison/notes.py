@@ -117,10 +117,15 @@ def near_ids(run: Run, qrels: Qrels) -> list[str]:
     """A line where judged documents are not in the run, and ids are that read alike: in lists of queries of which no judged
     document was found, or one was not whose id is more than ASCII.
     """
-    missed = np.setdiff1d(np.arange(len(qrels.doc_ids)), run.documents.find(qrels.doc_ids))
-    theirs, of_missed = qrels.doc_ids.take(to_arrow(missed)), np.isin(qrels.docs, missed)
-    odd = np.isin(qrels.docs, missed[[not doc_id.isascii() for doc_id in theirs.to_pylist()]])
-    codes = {*qrels.queries} - {*qrels.queries[~of_missed]} | {*qrels.queries[odd]}
+    is_missed = np.ones(len(qrels.doc_ids) + 1, bool)
+    is_missed[run.documents.find(qrels.doc_ids)] = False  # the last one is of what is not judged
+    missed = np.flatnonzero(is_missed[:-1])
+    if not len(missed):
+        return []
+    theirs, is_odd = qrels.doc_ids.take(to_arrow(missed)), np.zeros(len(is_missed), bool)
+    is_odd[missed] = [not doc_id.isascii() for doc_id in theirs.to_pylist()]
+    queries = qrels.queries
+    codes = {*np.unique(queries)} - {*np.unique(queries[~is_missed[qrels.docs]])} | {*np.unique(queries[is_odd[qrels.docs]])}
     looked_through = {qrels.query_ids[code] for code in codes}
     lines = np.flatnonzero(np.array([query_id in looked_through for query_id in run.query_ids], bool)[run.queries])
     forms, ours = _written_alike(theirs), {}

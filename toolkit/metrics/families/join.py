@@ -55,7 +55,7 @@ def locate(
     keys[doc_codes < 0] = -1
     match = _numbered(keys, wanted, len(run.query_ids) * width)
     lines, match = lines[match >= 0], match[match >= 0]
-    if len(np.unique(match)) < len(match):
+    if np.bincount(match, minlength=1).max() > 1:
         _, first = np.unique(match, return_index=True)
         line = lines[np.setdiff1d(np.arange(len(match)), first)[0]]
         query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
