@@ -101,7 +101,10 @@ class Scoring(Estimate):
         return together(requests, self._answers)
 
     def _answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        for batch, scores in self.model.batches([_inputs(request.messages) for request in requests]):
+        pairs = [[message["content"] for message in request.messages] for request in requests]
+        # as rerankers take a pair: what a document is compared with, then the document
+        inputs = [(Input("", statement), Input("", document)) for document, statement in pairs]
+        for batch, scores in self.model.batches(inputs):
             if not np.isfinite(scores).all():
                 message = f"{self.spec.name} gave a pair no finite share, in {self.precision}"
                 raise ToolkitError(message, "numbers overflow in fp16: try --precision bf16 or fp32", status=1)
@@ -112,9 +115,3 @@ class Scoring(Estimate):
         """An estimate: a dry run is not worth loading a model."""
         prompt = estimate_tokens(self.prompt.show()) if self.prompt else 0
         return prompt + sum(estimate_tokens(message["content"]) for message in messages)
-
-
-def _inputs(messages: Sequence[Message]) -> tuple[Input, Input]:
-    """As rerankers take a pair: what a document is compared with, then the document."""
-    document, statement = (message["content"] for message in messages)
-    return Input("", statement), Input("", document)

@@ -42,16 +42,13 @@ class CrossEncoder(BatchedReranker):
         queries, documents = [query.whole for query, _ in pairs], [document.whole for _, document in pairs]
         truncation, whole = "longest_first", queries
         if self._query_share < 1:
-            queries, truncation = self._truncated_queries(queries), "only_second"
+            longest, truncation = int(self._length * self._query_share), "only_second"
+            encoded = self._loaded.tokenizer(queries, add_special_tokens=False, return_offsets_mapping=True)
+            offsets = zip(queries, encoded["offset_mapping"], strict=True)
+            queries = [query[: ends[longest - 1][1]] if len(ends) > longest else query for query, ends in offsets]
         rows = _rows(self._loaded.tokenizer, queries, documents, self._length, truncation)
         whole = zip(rows, whole, queries, strict=True)
         return [row._replace(truncated=row.truncated or query != sent) for row, query, sent in whole]
-
-    def _truncated_queries(self, queries: Sequence[str]) -> list[str]:
-        longest = int(self._length * self._query_share)
-        encoded = self._loaded.tokenizer(queries, add_special_tokens=False, return_offsets_mapping=True)
-        pairs = zip(queries, encoded["offset_mapping"], strict=True)
-        return [query[: offsets[longest - 1][1]] if len(offsets) > longest else query for query, offsets in pairs]
 
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """One logit a row, through the activation."""

@@ -216,8 +216,7 @@ def _blocks(offsets: np.ndarray) -> Iterator[slice]:
     """Slices of documents that have `BLOCK` vectors together, or one document that has more."""
     start, count = 0, len(offsets) - 1
     while start < count:
-        stop = int(np.searchsorted(offsets, offsets[start] + BLOCK, side="right")) - 1
-        stop = max(stop, start + 1)
+        stop = max(int(np.searchsorted(offsets, offsets[start] + BLOCK, side="right")) - 1, start + 1)
         yield slice(start, stop)
         start = stop
 

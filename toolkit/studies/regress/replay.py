@@ -234,16 +234,10 @@ def changed_queries(before: Run, after: Run) -> list[str]:
         elif old[query_id] != new[query_id]:
             pairs = list(zip_longest(old[query_id], new[query_id]))
             ranks = [rank for rank, (line, other) in enumerate(pairs, 1) if line != other]
-            lines.append(
-                f"{query_id}: {len(ranks)} of {len(pairs)} ranks differ, first rank {ranks[0]}: "
-                f"{' -> '.join(map(_shown, pairs[ranks[0] - 1]))}"
-            )
+            first = " -> ".join("nothing" if line is None else f"{line[0]} {line[1]!r}" for line in pairs[ranks[0] - 1])
+            lines.append(f"{query_id}: {len(ranks)} of {len(pairs)} ranks differ, first rank {ranks[0]}: {first}")
     return lines
 
 
 def _lists(run: Run) -> dict[str, list[tuple[str, float]]]:
     return {query_id: [(doc.doc_id, doc.score) for doc in ranking] for query_id, ranking in run.rankings("file")}
-
-
-def _shown(line: tuple[str, float] | None) -> str:
-    return "nothing" if line is None else f"{line[0]} {line[1]!r}"
