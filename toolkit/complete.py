@@ -3,43 +3,20 @@
 import argparse
 import importlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry import completions
 
 Complete = Callable[[str], list[str]]
-# option or positional -> what completes it, in every command; files complete all others that take a value
-BY_NAME: dict[str, Complete] = {
-    "--baseline": completions.runs,
-    "--benchmark": completions.benchmarks,
-    "--index": completions.indexes,
-    "--judge": completions.systems,
-    "--measure": completions.measures,
-    "--perspectives": completions.runs,
-    "--rerank": completions.systems,
-    "--run": completions.runs,
-    "--system": completions.systems,
-    "--topics": completions.topics,
-    "RUN": completions.runs,
-}
-# command and positional -> what completes it there
-BY_COMMAND: dict[tuple[str, str], Complete] = {
-    **{(f"benchmarks {each}", "ID"): completions.benchmarks for each in ("show", "export", "fetch", "verify", "published")},
-    **{(f"regress {each}", "ID"): completions.regressions for each in ("show", "run", "cite")},
-    **{(f"systems {each}", "NAME"): completions.systems for each in ("show", "explain", "fetch", "convert")},
-    **{(f"runs {each}", "F"): completions.runs for each in ("show", "verify", "convert", "pool")},
-    ("measures show", "NAME"): completions.cards,
-    ("measures references", "ID"): completions.benchmarks,
-    ("encode", "CORPUS"): completions.topics,
-    ("index", "CORPUS"): completions.indexes,
-    ("expand prompt", "S"): completions.systems,
-    ("systems check", "NAME"): completions.systems,
-    ("analyze order", "RUN_INSTRUCTION_FIRST"): completions.runs,
-    ("analyze order", "RUN_QUERY_FIRST"): completions.runs,
-    ("analyze paraphrase", "PARAPHRASE_RUN"): completions.runs,
-    ("analyze overlap", "--filter-run"): completions.runs,
-    ("analyze crosslingual", "MULTI"): completions.runs,
-    ("analyze crosslingual", "CROSS"): completions.runs,
-}
+TABLE = Path(completions.__file__).with_suffix(".yaml")
+
+
+@cache
+def kinds() -> dict[str, str]:
+    """Option or positional, of every command or after the name of one -> the function of `completions` that completes it."""
+    return read_yaml(TABLE)
 
 
 def answer(commands: Mapping[str, str], line: str, point: int) -> None:
@@ -82,7 +59,8 @@ def with_subcommands(name: str, made: argparse.ArgumentParser) -> Iterator[tuple
 def completer_of(command: str, action: argparse.Action) -> Complete | None:
     """What completes an option or a positional; None where that is its choices, or files."""
     called = action.option_strings[-1] if action.option_strings else str(action.metavar)
-    return None if action.choices else BY_COMMAND.get((command, called)) or BY_NAME.get(called)
+    kind = kinds().get(f"{command} {called}") or kinds().get(called)
+    return getattr(completions, kind) if kind and not action.choices else None
 
 
 def _completer(complete: Complete) -> Callable[..., list[str]]:

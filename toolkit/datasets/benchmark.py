@@ -16,7 +16,6 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import home
-from toolkit.core.tables.aligned_table import Column, Table
 from toolkit.core.topics import Topic
 from toolkit.datasets.copies import local_copies
 from toolkit.datasets.group_data import Group, Part, part_name
@@ -73,6 +72,8 @@ class Benchmark:
         return f"Benchmark({self._reference}: {', '.join(self.groups)}{modes})"
 
     def _repr_html_(self) -> str:
+        from toolkit.core.tables.aligned_table import Column, Table  # of a notebook alone
+
         counts = {
             group["name"]: {"here": "yes" if self.is_present(group["name"]) else "no", **group.get("counts", {})}
             for group in self.spec.groups

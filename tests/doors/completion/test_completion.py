@@ -11,7 +11,7 @@ from command import tandem
 
 from toolkit import registry
 from toolkit.__main__ import commands
-from toolkit.complete import BY_COMMAND, BY_NAME, completer_of, parser, with_subcommands
+from toolkit.complete import completer_of, kinds, parser, with_subcommands
 from toolkit.completion import SHELLS
 from toolkit.datasets import find
 from toolkit.metrics import parse
@@ -98,8 +98,7 @@ def test_every_completer_is_of_an_option_that_exists():
         for action in below._actions
     ]
     named = {(command, action.option_strings[-1] if action.option_strings else str(action.metavar)) for command, action in made}
-    assert BY_NAME.keys() <= {name for _, name in named}
-    assert BY_COMMAND.keys() <= named
+    assert kinds().keys() <= {name for _, name in named} | {f"{command} {name}" for command, name in named}
     runs = {
         action.metavar: command
         for command, action in made
