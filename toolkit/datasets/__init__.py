@@ -11,8 +11,22 @@ from toolkit.datasets.names import Selection, TopicPart, TopicSet, find, join_to
 from toolkit.datasets.own import is_benchmark_folder
 from toolkit.datasets.published_ids import PublishedIds
 
-__all__ = ["Benchmark", "Collection", "PublishedIds", "Selection", "TopicPart", "TopicSet"]
-__all__ += ["find", "is_benchmark_folder", "join_topics", "load", "open_collection", "present_groups", "resolve_topics", "take"]
+__all__ = [
+    "Benchmark",
+    "Collection",
+    "PublishedIds",
+    "Selection",
+    "TopicPart",
+    "TopicSet",
+    "find",
+    "is_benchmark_folder",
+    "join_topics",
+    "load",
+    "open_collection",
+    "present_groups",
+    "resolve_topics",
+    "take",
+]
 
 # ir_datasets takes 0.8 s, which `--help` and BM25 do not need
 when_imported("ir_datasets", lambda: import_module("toolkit.datasets.ir_datasets_registration").register())

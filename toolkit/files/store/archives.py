@@ -20,8 +20,14 @@ PAX = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 MEMBERS, DEEPEST = 100_000, 20  # files in an archive, folders in each other
 HEADER = 1 << 20  # bytes of a member's header, which tarfile reads into memory
 DAMAGED = (
-    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-    *(EOFError, UnicodeDecodeError, NotImplementedError, MemoryError),
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    UnicodeDecodeError,
+    NotImplementedError,
+    MemoryError,
 )
 
 # gzip.BadGzipFile and a wrong bz2 stream have no error number; the others: a member in a file, over a folder, a name too long
