@@ -214,11 +214,11 @@ def test_a_click_on_a_legend_chooses_a_run_in_every_figure_and_again_lets_go(emu
     from selenium.webdriver import ActionChains
 
     opened(emulated, page)
-    (entry,) = [
-        each
-        for each in emulated.find_elements("css selector", "#b1-wise-surface .role-legend-label text")
-        if each.text == "bm25+rules"
-    ]
+    emulated.execute_script("document.querySelector('#b1-wise-surface').scrollIntoView()")  # what is far off has no text yet
+    labels = "#b1-wise-surface .role-legend-label text"
+    (entry,) = wait(
+        emulated, lambda: [each for each in emulated.find_elements("css selector", labels) if each.text == "bm25+rules"]
+    )
 
     def pale():
         # figures follow when they are seen
