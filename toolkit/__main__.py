@@ -17,7 +17,11 @@ SHARED = (
 def commands() -> dict[str, str]:
     """Each command with its summary, the first line of its docstring, read from the files without importing them."""
     files = sorted(file for file in Path(__file__).parent.glob("*.py") if file.stem not in SHARED)
-    return {file.stem: file.read_text(encoding="utf-8").partition("\n")[0].strip('"') for file in files}
+    summaries = {}
+    for file in files:
+        with file.open(encoding="utf-8") as lines:
+            summaries[file.stem] = lines.readline().rstrip("\n").strip('"')
+    return summaries
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,14 +1,14 @@
 """An environment of its own that borrows the installed dependencies but not this checkout."""
 
 import configparser
-import re
 import sysconfig
 import venv
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
+
+from toolkit.core.system.installation import licences
 
 SETUP = Path(__file__).resolve().parents[2] / "setup.cfg"
 
@@ -48,12 +48,4 @@ def _core():
     setup = configparser.ConfigParser()
     setup.read(SETUP)
     lines = setup["options"]["install_requires"].splitlines()
-    wanted = [Requirement(line).name for line in lines if line and not line.startswith("#")]
-    found = {}
-    while wanted:
-        name = re.sub(r"[-_.]+", "-", wanted.pop()).lower()
-        if name not in found:
-            found[name] = distribution(name)
-            needed = map(Requirement, found[name].requires or ())
-            wanted += [one.name for one in needed if not one.marker or one.marker.evaluate({"extra": ""})]
-    return found.values()
+    return [distribution(name) for name, *_ in licences(*(line for line in lines if line and not line.startswith("#")))]

@@ -14,6 +14,7 @@ HINT = f"name: role, as in ori: base, ins: instructed, rev: reversed (roles: {',
 
 # without what divides an id from its mode, a mode from its file, and the parts of a path
 _NAME = re.compile(r"[^\s=/\\\x00-\x1f\x7f-\x9f-]+")
+_NUMBER = re.compile(r"^(.+)[-_.]\d+$")  # asked of every query
 
 
 class Modes(Mapping[str, str]):
@@ -79,5 +80,5 @@ def join_mode(base: str, mode: str) -> str:
 def guess_group(base: str) -> str:
     """The core query of an id without mode, for files of unknown origin: the id without its last `-<n>`, `_<n>`
     or `.<n>` (`25_5.4`, a paraphrase, is of the core query `25_5`)."""
-    match = re.match(r"^(.+)[-_.]\d+$", base)
+    match = _NUMBER.match(base)
     return match.group(1) if match else base

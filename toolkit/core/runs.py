@@ -130,7 +130,8 @@ class Run:
 
     @cached_property
     def _trec_order(self) -> np.ndarray:
-        # uint64 keys that sort lines by query, then by falling score: one sort of numbers instead of one of columns
+        # uint64 keys that sort lines by query, then by falling score: one sort of numbers instead of one of columns; trec_eval
+        # reads scores into C floats: 0.1 + 1e-9 ties with 0.1, and so do -0.0 and 0.0
         # in place: with millions of lines, fresh memory costs more than the arithmetic
         scores = self.scores.astype(np.float32)
         scores += 0  # -0.0 becomes 0.0

@@ -123,9 +123,8 @@ class EncodeJob(FolderJob):
             queries = write_topics_vectors(self.what.name, self.what.topics, encoder, self.spec, self.output.path)
             return Counts(documents=queries), encoder.dimension
         total = None
-        if remote and not is_stream(
-            self.named
-        ):  # they are read once more, and one that is broken is found before a worker starts
+        if remote and not is_stream(self.named):
+            # they are read once more, and one that is broken is found before a worker starts
             total = sum(not is_empty(doc) for doc in named_corpus(self.named)[0].documents())
         how = {"shard_size": self.shard_size, "executor": tools.executor, "total": total, **self.how}
         counts = encode_corpus(self.what, encoder, self.spec, self.output.path, **how)
