@@ -15,7 +15,7 @@ from toolkit.files.formats.indexes import BM25_ARRAYS
 from toolkit.files.texts.documents import corpus_from_docs
 from toolkit.models.lucene import bm25_arrays
 from toolkit.models.lucene.bm25_arrays import NAMES, Bm25Arrays, open_arrays
-from toolkit.retrieval.index import build, build_index, read_index_record, verify_index
+from toolkit.retrieval.index import build_index, read_index_record, verify_index
 
 LENGTHS = [*range(1, 60), 300, 3000]
 WORDS = [f"word{number}" for number in range(300)] + ["naïve", "𠮷野家", "数据", "😀", "İstanbul", "running"]
@@ -31,8 +31,7 @@ def docs_of(random_: random.Random, count: int, words: list[str]) -> list[Doc]:
     return [Doc(doc_id, "", "the of" if n % 50 == 0 else text) for n, (doc_id, text) in enumerate(zip(ids, texts, strict=True))]
 
 
-def index_of(folder: Path, docs: list[Doc], monkeypatch: pytest.MonkeyPatch, **how) -> Path:
-    monkeypatch.setattr(build, "ARRAYS", 1)
+def index_of(folder: Path, docs: list[Doc], **how) -> Path:
     build_index(corpus_from_docs("generated", docs), folder, **how)
     return folder
 
@@ -49,12 +48,12 @@ def both(index: Path, queries: list[str], hits: int, **how) -> tuple[list, list]
 
 @pytest.mark.lucene
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_runs_are_lucenes_line_by_line(tmp_path, monkeypatch, seed):
+def test_runs_are_lucenes_line_by_line(tmp_path, seed):
     random_ = random.Random(seed)
     words = random_.sample(WORDS, len(WORDS))
     # shards: a merged index; two threads: several segments
     how = {"shard_size": 300} if seed == 1 else {"threads": 2}
-    index = index_of(tmp_path / "index", docs_of(random_, 800, words), monkeypatch, **how)
+    index = index_of(tmp_path / "index", docs_of(random_, 800, words), **how)
     assert verify_index(index) == []
     queries = [" ".join(random_.choices(words, k=random_.randint(1, 20))) for _ in range(60)]
     queries += ["", "the of", "nowhere", " ".join([words[0]] * 7), " ".join(words * 3), " ".join(f"w{n}" for n in range(2000))]
@@ -66,19 +65,19 @@ def test_runs_are_lucenes_line_by_line(tmp_path, monkeypatch, seed):
 
 
 @pytest.mark.lucene
-def test_equal_documents_rank_by_id_as_lucene_has_them(tmp_path, monkeypatch):
+def test_equal_documents_rank_by_id_as_lucene_has_them(tmp_path):
     ids = [f"{letter}{n}" for n in range(40) for letter in "bAéa𠮷"]
-    index = index_of(tmp_path / "index", [Doc(doc_id, "", "one text for all") for doc_id in ids], monkeypatch)
+    index = index_of(tmp_path / "index", [Doc(doc_id, "", "one text for all") for doc_id in ids])
     ours, theirs = both(index, ["text", "one text", "all all one"], 30)
     assert ours == theirs
     assert [doc.doc_id for doc in ours[0][1]] == sorted(ids)[:30]
 
 
 @pytest.mark.lucene
-def test_other_parameters_filters_and_rm3_are_lucenes(tmp_path, monkeypatch):
+def test_other_parameters_filters_and_rm3_are_lucenes(tmp_path):
     from toolkit.models.lucene.anserini import Searcher
 
-    index = index_of(tmp_path / "index", docs_of(random.Random(0), 200, WORDS), monkeypatch)
+    index = index_of(tmp_path / "index", docs_of(random.Random(0), 200, WORDS))
     for how in ({"k1": 1.2}, {"b": 0.75}, {"rm3": True}):
         assert Searcher(index, **how)._arrays is None
     topics, candidates = [Topic("q", "word1 word2 word3")], {"q": ["a3", "a6", "b1"]}
@@ -88,7 +87,7 @@ def test_other_parameters_filters_and_rm3_are_lucenes(tmp_path, monkeypatch):
 
 @pytest.mark.lucene
 def test_sums_that_may_not_be_exact_are_lucenes(tmp_path, monkeypatch):
-    index = index_of(tmp_path / "index", docs_of(random.Random(0), 200, WORDS), monkeypatch)
+    index = index_of(tmp_path / "index", docs_of(random.Random(0), 200, WORDS))
     monkeypatch.setattr(bm25_arrays, "EXACT", 1.5)
     monkeypatch.setattr(Bm25Arrays, "best", None)  # not called
     ours, theirs = both(index, ["word1 word2 word3"], 10)
@@ -96,10 +95,10 @@ def test_sums_that_may_not_be_exact_are_lucenes(tmp_path, monkeypatch):
 
 
 @pytest.mark.lucene
-def test_damaged_arrays_are_an_error_and_without_them_lucene_searches(tmp_path, monkeypatch):
+def test_damaged_arrays_are_an_error_and_without_them_lucene_searches(tmp_path):
     from toolkit.models.lucene.anserini import Searcher
 
-    index = index_of(tmp_path / "index", docs_of(random.Random(0), 200, WORDS), monkeypatch)
+    index = index_of(tmp_path / "index", docs_of(random.Random(0), 200, WORDS))
     assert {*NAMES.values(), BM25_ARRAYS} <= read_index_record(index)["files"].keys()
     expected, _ = both(index, ["word1 word2"], 10)
     (index / NAMES["docs"]).write_bytes((index / NAMES["docs"]).read_bytes()[:-4])
@@ -119,8 +118,8 @@ def test_deleted_documents_leave_an_index_without_arrays(tmp_path, monkeypatch):
     index = tmp_path / "index"
     docs = docs_of(random.Random(0), 200, WORDS)
     build_index(corpus_from_docs("generated", docs), index)
-    files = {path.name for path in index.iterdir()}
-    assert make_arrays(index) == ""
+    files = {path.name for path in index.iterdir() if not path.name.startswith("bm25")}
+    assert open_arrays(index, 0.9, 0.4) is not None
     assert "FileAlreadyExists" in make_arrays(index)  # Lucene writes no file that is there already
     assert files == {path.name for path in index.iterdir()}
     assert make_arrays(index) == ""
@@ -136,9 +135,40 @@ def test_deleted_documents_leave_an_index_without_arrays(tmp_path, monkeypatch):
 
 
 @pytest.mark.lucene
-def test_small_indexes_have_no_arrays(tmp_path):
-    build_index(corpus_from_docs("generated", docs_of(random.Random(0), 100, WORDS)), tmp_path / "index")
-    assert open_arrays(tmp_path / "index", 0.9, 0.4) is None
+def test_queries_that_were_analyzed_once_are_searched_without_a_jvm(tmp_path, home, monkeypatch):
+    from toolkit.models.lucene import anserini, jvm
+
+    index = index_of(tmp_path / "index", docs_of(random.Random(0), 200, WORDS))
+    queries = ["word1 words2 naïve", "the of", "", "İSTANBUL running"]
+    ours, theirs = both(index, queries, 10)
+    assert ours == theirs
+
+    def nothing(*args, **kwargs):
+        raise AssertionError("the JVM was asked")
+
+    monkeypatch.setattr(jvm, "static", nothing)
+    monkeypatch.setattr(anserini, "java_class", nothing)
+    topics = [Topic(f"q{number}", text) for number, text in enumerate(queries)]
+    assert list(anserini.Searcher(index).search(topics, hits=10).rankings()) == ours
+    for how, new in (({}, [Topic("q0", "word4")]), ({"language": "ru"}, topics)):
+        with pytest.raises(AssertionError, match="the JVM was asked"):
+            anserini.Searcher(index, **how).search(new)
+
+
+@pytest.mark.lucene
+def test_queries_are_analyzed_again_where_nothing_can_be_cached_and_by_another_version(tmp_path, home, monkeypatch, capsys):
+    from toolkit.models.lucene import jvm
+
+    index = index_of(tmp_path / "index", docs_of(random.Random(0), 200, WORDS))
+    monkeypatch.setenv("TANDEM_HOME", str(index / "tandem.yaml"))  # a file: nothing can be made in it
+    ours, theirs = both(index, ["word1 word2"], 10)
+    assert ours == theirs != []
+    monkeypatch.setenv("TANDEM_HOME", str(home))
+    both(index, ["word1 word2"], 10)
+    monkeypatch.setattr(jvm, "described", lambda: "another version")
+    capsys.readouterr()
+    assert both(index, ["word1 word2"], 10)[0] == ours
+    assert "analyzed.sqlite were computed with other settings: recomputed" in capsys.readouterr().err
 
 
 def test_sums_are_exact_while_weights_are_of_one_size():

@@ -7,8 +7,8 @@ layout's business.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,6 @@ from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.system.files import sha256_of, write_text
 from toolkit.core.system.yaml_json import dump_yaml, read_yaml
 from toolkit.datasets.copies.data_files import fetched, has_table, read_table
-from toolkit.datasets.copies.row_values import unchanged
 from toolkit.datasets.group_data import Group, Part, counts, part_name
 from toolkit.datasets.layouts import expected, find, layout_of, patterns, tables
 from toolkit.files.store import home, lock, new_folder
@@ -173,3 +172,13 @@ def checksums(folder: Path) -> dict[str, str]:
 def facts(folder: Path) -> dict[str, Any]:
     """What `kept.yaml` says: origin, counts, notes, sha256."""
     return read_yaml(folder / "kept.yaml")
+
+
+@contextmanager
+def unchanged(folder: Path) -> Iterator[None]:
+    """Within it, what cannot be read of a copy was sound when it was stored: the ToolkitError says how to get it again."""
+    try:
+        yield
+    except ToolkitError as error:
+        hint = f"the copy has changed: tandem cache remove {folder.relative_to(home())}, and fetch it again"
+        raise ToolkitError(error.message, hint, problems=error.problems, status=1) from error

@@ -3,16 +3,15 @@
 And documents of a local copy, which are read when they are asked for.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import home
 from toolkit.datasets.copies.data_files import Record, read_table
+from toolkit.datasets.copies.local_copies import unchanged
 
 Known = Container[str] | None  # the document ids that there are; None where nobody asks
 
@@ -134,16 +133,6 @@ def refuse(folder: Path, problems: Sequence[str]) -> None:
         raise ToolkitError(problems[0], hint)
     if problems:
         raise ToolkitError(f"{folder} has {len(problems)} problems", hint, problems=tuple(problems))
-
-
-@contextmanager
-def unchanged(folder: Path) -> Iterator[None]:
-    """Within it, what cannot be read of a copy was sound when it was stored: the ToolkitError says how to get it again."""
-    try:
-        yield
-    except ToolkitError as error:
-        hint = f"the copy has changed: tandem cache remove {folder.relative_to(home())}, and fetch it again"
-        raise ToolkitError(error.message, hint, problems=error.problems, status=1) from error
 
 
 @dataclass(frozen=True)

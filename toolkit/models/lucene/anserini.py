@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,11 +18,12 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.core.system.lazy_names import jnius
+from toolkit.core.system.files import home
 from toolkit.core.system.progress import progress
-from toolkit.core.tables.columns import Ids, split_lines, to_arrow
+from toolkit.core.tables.columns import Ids, split_lines, to_arrow, to_numpy
 from toolkit.core.topics import Topic
 from toolkit.files.formats.indexes import BM25_ARRAYS
+from toolkit.files.store.keyed_cache import KeyedCache, key_of
 from toolkit.models.lucene import jvm
 from toolkit.models.lucene.docids import say_lacking
 from toolkit.models.lucene.jvm import java_class
@@ -66,10 +68,14 @@ class Searcher:
             from toolkit.models.lucene.bm25_arrays import open_arrays  # a module less for all other searches
 
             self._arrays = open_arrays(index, k1, b)
-        self._analyzer = analyzer(language)
-        self._rm3, self._k1, self._b = rm3, k1, b
+        self._language, self._rm3, self._k1, self._b = language, rm3, k1, b
         if self._arrays is None:
-            _ = self._searcher  # a folder without an index is an error now
+            _ = self._analyzer, self._searcher  # a folder without an index is an error now
+
+    @cached_property
+    def _analyzer(self) -> Any:
+        """Lucene's, of the language; with arrays it is made for queries that are new."""
+        return analyzer(self._language)
 
     @cached_property
     def _searcher(self) -> Any:
@@ -137,11 +143,23 @@ class Searcher:
         return lambda query: answer(queries[query])
 
     def _weights(self, arrays: Bm25Arrays, queries: Sequence[Query]) -> dict[Query, dict[int, np.float32]]:
-        """The weights of each query's terms in the arrays; the terms are Lucene's analyzer's."""
-        analyze = jvm.static("io.anserini.analysis.AnalyzerUtils", "analyze", ANALYZE, self._analyzer).then(
-            jvm.static("java.lang.String", "join", JOIN, "\n")  # no analyzer leaves a line feed in a token
-        )
-        return dict(zip(queries, arrays.weights([analyze(query.text).split("\n") for query in queries]), strict=True))
+        """The weights of each query's terms in the arrays.
+
+        The terms are Lucene's analyzer's, and cached under TANDEM_HOME: the JVM is started for queries that are new.
+        """
+        known = KeyedCache(home() / "analyzed.sqlite", "analyzed queries", jvm.described())
+        keys = {query: key_of([self._language, query.text]) for query in queries}
+        tokens = known.get(list(keys.values()), bytes.decode)
+        if new := {key: query.text for query, key in keys.items() if key not in tokens}:
+            analyze = jvm.static("io.anserini.analysis.AnalyzerUtils", "analyze", ANALYZE, self._analyzer).then(
+                jvm.static("java.lang.String", "join", JOIN, "\n")  # no analyzer leaves a line feed in a token
+            )
+            made = {key: analyze(text) for key, text in new.items()}
+            tokens |= made
+            with suppress(ToolkitError, OSError):  # a home that may only be read
+                known.put({key: value.encode() for key, value in made.items()})
+        known.close()
+        return dict(zip(queries, arrays.weights([tokens[key].split("\n") for key in keys.values()]), strict=True))
 
     def _query_builder(self) -> jvm.Function:
         takes = f"(Ljava/lang/String;{LUCENE}/analysis/Analyzer;Ljava/lang/String;){LUCENE}/search/Query;"
@@ -270,7 +288,7 @@ def _ask_all(ask: Callable[[Query], Answer], queries: Sequence[Query], threads: 
             query = f"the query: {queries[number].text[:80]}"
             raise ToolkitError(f"searching {index}: {reason(error)}", query, status=1) from error
         finally:
-            jnius.detach()
+            jvm.detach()
 
     with progress("searching", len(queries), "queries") as advance, ThreadPoolExecutor(max(1, threads)) as pool:
         try:
@@ -290,7 +308,7 @@ def _run(
     found = [docs for docs, scores in answers.values() if len(scores)]
     if arrays:
         positions = to_arrow(np.concatenate([np.empty(0, np.int64), *found])).dictionary_encode()
-        documents = Ids(arrays.ids.take(positions.dictionary), positions.indices.to_numpy())
+        documents = Ids(arrays.ids.take(positions.dictionary), to_numpy(positions.indices))
     else:
         documents = Ids(split_lines("\n".join(found)))
     scores = np.concatenate([*strict_scores([scores for _, scores in answers.values()]), np.empty(0, np.float32)])

@@ -94,6 +94,18 @@ def check_installed() -> tuple[Path, Path]:
     return places
 
 
+def described() -> str:
+    """What analysis depends on: Anserini's version, and Java's for its letters."""
+    home, jar = check_installed()
+    return f"{jar.stem}, Java {java_version(home)}"
+
+
+def detach() -> None:
+    """Part this thread from the JVM, where one was started."""
+    if "jnius" in sys.modules:
+        jnius.detach()
+
+
 @cache
 def start() -> None:
     """Start the JVM with Anserini on its class path, once per process.

@@ -15,7 +15,7 @@ import numpy as np
 
 from toolkit.core.system.files import write_text
 from toolkit.core.system.lazy_names import compute
-from toolkit.core.tables.columns import ONE_ARRAY, to_arrow
+from toolkit.core.tables.columns import ONE_ARRAY, to_arrow, to_numpy
 from toolkit.core.topics import Topic
 from toolkit.files.formats.indexes import BM25_ARRAYS
 from toolkit.models.lucene import jvm
@@ -155,6 +155,6 @@ def _complete(folder: Path, sizes: dict[str, int]) -> bool:
                 return False
             divisors.astype("<f4").tofile(file)
     by_id = compute.array_sort_indices(ids.take(to_arrow(np.arange(len(ids)))))
-    np.argsort(by_id.to_numpy()).astype("<i4").tofile(folder / NAMES["order"])
+    np.argsort(to_numpy(by_id)).astype("<i4").tofile(folder / NAMES["order"])
     write_text(folder / BM25_ARRAYS, json.dumps({"format": FORMAT, "k1": K1, "b": B, **sizes}) + "\n")
     return True

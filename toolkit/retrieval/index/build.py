@@ -23,7 +23,7 @@ from toolkit.retrieval.index.index_types import LUCENE, is_index
 from toolkit.retrieval.index.lucene_shards import SHARD, Taker, lucene_libraries, merged_shards
 
 LATIN = "LATIN"
-ARRAYS = 10_000  # documents from which arrays are worth their disk: Lucene answers as fast in fewer
+LARGE = 100_000  # documents from which making the arrays takes seconds
 LONGEST = 100  # characters of a word: of scripts without blanks it may be a sentence
 
 
@@ -48,6 +48,7 @@ def build_index(
     document that is broken, has no id or text, or an id that came before; with `skip_invalid` they are left out and counted,
     and the first of them are said. An older index at `output` is replaced, another folder is not.
     """
+    from toolkit.models.lucene.postings import make_arrays
     from toolkit.models.lucene.stored_texts import StoredTexts
 
     check_output(output)
@@ -63,14 +64,12 @@ def build_index(
         indexed = merged_shards(output, read, name, executor, **how, size=shard_size or SHARD)
     with indexed as (part, counts.documents):
         refuse_empty(corpus, counts)
-        if counts.documents >= ARRAYS:
-            from toolkit.models.lucene.postings import make_arrays
-
+        if counts.documents >= LARGE:
             say("making the arrays for BM25")
-            with silenced():
-                why_not = make_arrays(part, language)
-            if why_not:
-                say(f"note: Lucene searches this index, without arrays for BM25 ({why_not})")
+        with silenced():
+            why_not = make_arrays(part, language)
+        if why_not:
+            say(f"note: Lucene searches this index, without arrays for BM25 ({why_not})")
         record = {"kind": LUCENE, "language": language, "corpus": corpus.facts(), **asdict(counts)}
         record |= {"statistics": StoredTexts(part).statistics(), "words": words.facts()}
         write_index_record(part, record, command, started, **lucene_libraries())
