@@ -6,8 +6,10 @@ Java's method handles are put together to loops that run within Java: a call fro
 import errno
 import json
 import os
-from contextlib import ExitStack, closing
-from functools import partial
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from toolkit.models.lucene.docids import DocIds
 from toolkit.models.lucene.jvm import Function, bound, in_order, java_class
 
 FIELD = "contents"
-RAW = {"tfs": "bm25.tfs", "norms": "bm25.norms"}  # read once, then removed
+PARTS = ("docs", "tfs")
 CHUNK = 1 << 22  # postings handled at once
 SAMPLE, LONGEST, DEPTH = 16, 12, 100  # queries that both ways must answer alike, words of the longest, hits
 FREQUENCIES = 8  # Lucene's PostingsEnum.FREQS
@@ -36,15 +38,15 @@ OUTPUT = "org.apache.lucene.store.DataOutput"
 NORMS, IDS = "org.apache.lucene.index.NumericDocValues", "org.apache.lucene.index.BinaryDocValues"
 
 
-def make_arrays(folder: Path, language: str = ENGLISH) -> str:
+def make_arrays(folder: Path, language: str = ENGLISH, threads: int = 1) -> str:
     """Make the arrays of a Lucene index in its folder; why not, where that cannot be, and nothing is left there then.
 
     It cannot where Java fails, where documents were deleted or lack a length or an id, where an idf is too near the middle of
     two numbers of 32 bits, and where a sample of queries has another run than Lucene's. Raises OSError for a full disk.
     """
-    kinds, why_not = ("terms", "ids", "counts", "docs"), "its scores would not be Lucene's"
+    why_not = "its scores would not be Lucene's"
     try:
-        sizes = _write_postings(folder, {**{kind: NAMES[kind] for kind in kinds}, **RAW})
+        sizes = _write_postings(folder, threads)
         if sizes and _complete(folder, sizes) and _agrees(folder, language):
             why_not = ""
     except jvm.exception() as error:
@@ -52,8 +54,9 @@ def make_arrays(folder: Path, language: str = ENGLISH) -> str:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
         why_not = reason(error)
     finally:
-        for name in (*RAW.values(), *((*NAMES.values(), BM25_ARRAYS) if why_not else ())):
-            (folder / name).unlink(missing_ok=True)
+        for path in folder.glob("bm25.*"):
+            if why_not or path.name not in (*NAMES.values(), BM25_ARRAYS):
+                path.unlink()
     return why_not
 
 
@@ -65,35 +68,48 @@ def _agrees(folder: Path, language: str) -> bool:
     return list(ours.rankings()) == list(theirs.rankings())
 
 
-def _write_postings(index: Path, names: dict[str, str]) -> dict[str, int] | None:
+def _write_postings(folder: Path, threads: int) -> dict[str, int] | None:
     """Write files into an index's folder, and say how much there is; None for an index that lacks what BM25 needs.
 
-    names  what to call the files
-           terms    a term a line, in Lucene's order
-           counts   of each term, how many documents have it
-           docs     of each term, the documents that have it, ascending: Lucene's numbers
-           tfs      of each of these postings, how often the document has the term
-           ids      of each document, its id, a line
-           norms    of each document, its length as Lucene codes it (64 bits)
+    terms    a term a line, in Lucene's order
+    counts   of each term, how many documents have it
+    docs     of each term, the documents that have it, ascending: Lucene's numbers
+    tfs      of each of these postings, how often the document has the term
+    ids      of each document, its id, a line
+    norms    of each document, its length as Lucene codes it (64 bits)
 
-    All numbers but the norms have 32 bits, little-endian.
+    All numbers but the norms have 32 bits, little-endian. Postings are written in as many parts as there are threads.
     """
-    reader = open_reader(index)
-    documents = reader.maxDoc()
+    reader = open_reader(folder)
+    values = java_class("org.apache.lucene.index.MultiDocValues")
     terms = java_class("org.apache.lucene.index.MultiTerms").getTerms(reader, FIELD)
-    norms = java_class("org.apache.lucene.index.MultiDocValues").getNormValues(reader, FIELD)
-    ids = java_class("org.apache.lucene.index.MultiDocValues").getBinaryValues(reader, "id")
-    sizes = None
+    norms, ids = values.getNormValues(reader, FIELD), values.getBinaryValues(reader, "id")
+    documents, sizes = reader.maxDoc(), None
     if None not in (terms, norms, ids) and not reader.hasDeletions():
-        with ExitStack() as stack:
-            directory = stack.enter_context(closing(open_directory(index)))
-            context = java_class("org.apache.lucene.store.IOContext").DEFAULT
-            files = {kind: stack.enter_context(closing(directory.createOutput(name, context))) for kind, name in names.items()}
+        with _files(folder, "terms", "counts") as files:
             _each_term(jvm.cast(ENUM, terms.iterator()), files)
-            next_norm, norm = bound(norms, NORMS, "nextDoc", "()I"), bound(norms, NORMS, "longValue", "()J")
-            next_id, doc_id = bound(ids, IDS, "nextDoc", "()I"), bound(ids, IDS, "binaryValue", f"(){LUCENE}/util/BytesRef;")
-            long = bound(files["norms"], OUTPUT, "writeLong", "(J)V")
-            jvm.times(in_order(next_norm, norm.then(long), next_id, *_line(doc_id, files["ids"])))(documents)
+        ends = np.cumsum(np.fromfile(folder / NAMES["counts"], DTYPES["counts"]), dtype=np.int64)
+        wanted = np.linspace(0, ends[-1], max(1, threads), endpoint=False)  # postings before each part
+        bounds = [*np.unique(np.searchsorted(ends, wanted, "right")).tolist(), len(ends)]
+        firsts = DocIds(folder / NAMES["terms"]).take(to_arrow(np.array(bounds[:-1]))).to_pylist()
+        with ExitStack() as stack, ThreadPoolExecutor(max(1, threads)) as pool:
+            # in this thread: pyjnius mixes up the functions that several make
+            parts = [
+                stack.enter_context(_files(folder, *(f"{kind}{number}" for kind in PARTS))) for number in range(len(firsts))
+            ]
+            tasks = [
+                (_each_posting(jvm.cast(ENUM, terms.iterator()), first, [*part.values()]), end - start)
+                for part, first, start, end in zip(parts, firsts, bounds, bounds[1:], strict=False)
+            ]
+            tasks.append((_each_document(norms, ids, stack.enter_context(_files(folder, "norms", "ids"))), documents))
+            list(pool.map(_called, tasks))
+        for kind in PARTS:
+            whole, *others = (folder / _name(f"{kind}{number}") for number in range(len(firsts)))
+            with whole.open("ab") as file:
+                for other in others:
+                    with other.open("rb") as part:
+                        shutil.copyfileobj(part, file)
+            whole.rename(folder / _name(kind))
         # at the last document after as many steps as there are documents: every one has a length and an id
         if norms.docID() == ids.docID() == documents - 1:
             sizes = {"documents": documents, "with_words": terms.getDocCount()}
@@ -102,23 +118,62 @@ def _write_postings(index: Path, names: dict[str, str]) -> dict[str, int] | None
     return sizes
 
 
+def _called(task: tuple[Function, int]) -> None:
+    """Call a function so often, within Java."""
+    function, count = task
+    try:
+        jvm.times(function)(count)
+    finally:
+        jvm.detach()
+
+
+@contextmanager
+def _files(folder: Path, *kinds: str) -> Iterator[dict[str, Any]]:
+    """Lucene's outputs for files of an index's folder."""
+    with ExitStack() as stack:
+        directory = stack.enter_context(closing(open_directory(folder)))
+        context = java_class("org.apache.lucene.store.IOContext").DEFAULT
+        yield {kind: stack.enter_context(closing(directory.createOutput(_name(kind), context))) for kind in kinds}
+
+
 def _each_term(terms: Any, files: dict[str, Any]) -> None:
-    """Write every term and its postings."""
+    """Write every term, and how many documents have it."""
     terms.next()
-    number = partial(bound, owner=OUTPUT, name="writeInt", descriptor="(I)V")
+    count = bound(terms, ENUM, "docFreq", "()I").then(_number(files["counts"]))
+    is_there = _next_term(terms).then(jvm.static("java.util.Objects", "nonNull", "(Ljava/lang/Object;)Z"))
+    line = _line(bound(terms, ENUM, "term", f"(){LUCENE}/util/BytesRef;"), files["terms"])
+    jvm.while_true(in_order(*line, count, is_there))(ALL)
+
+
+def _each_posting(terms: Any, first: str, files: Sequence[Any]) -> Function:
+    """The function that writes the documents and frequencies of a term, beginning with `first`, and goes on to the next one."""
+    terms.seekCeil(jvm.constructor("org.apache.lucene.util.BytesRef", "(Ljava/lang/CharSequence;)V")(first))
     postings = jvm.cast(POSTINGS, terms.postings(None, FREQUENCIES))  # Lucene uses it again for every term that follows
     enum = f"{LUCENE}/index/PostingsEnum;"
     again = bound(terms, ENUM, "postings", f"({enum}I){enum}", postings, FREQUENCIES)
     doc, tf = bound(postings, POSTINGS, "nextDoc", "()I"), bound(postings, POSTINGS, "freq", "()I")
-    posting = in_order(doc.then(number(files["docs"])), tf.then(number(files["tfs"])))
-    count = bound(terms, ENUM, "docFreq", "()I")
-    term = bound(terms, ENUM, "term", f"(){LUCENE}/util/BytesRef;")
-    following = bound(terms, "org.apache.lucene.util.BytesRefIterator", "next", f"(){LUCENE}/util/BytesRef;")
-    is_there = following.then(jvm.static("java.util.Objects", "nonNull", "(Ljava/lang/Object;)Z"))
-    whole = in_order(
-        again, *_line(term, files["terms"]), count.then(number(files["counts"])), count.then(jvm.times(posting)), is_there
-    )
-    jvm.while_true(whole)(ALL)
+    posting = in_order(*(read.then(_number(file)) for read, file in zip((doc, tf), files, strict=True)))
+    return in_order(again, bound(terms, ENUM, "docFreq", "()I").then(jvm.times(posting)), _next_term(terms))
+
+
+def _each_document(norms: Any, ids: Any, files: dict[str, Any]) -> Function:
+    """The function that writes the length and the id of the next document."""
+    next_norm, norm = bound(norms, NORMS, "nextDoc", "()I"), bound(norms, NORMS, "longValue", "()J")
+    next_id, doc_id = bound(ids, IDS, "nextDoc", "()I"), bound(ids, IDS, "binaryValue", f"(){LUCENE}/util/BytesRef;")
+    long = bound(files["norms"], OUTPUT, "writeLong", "(J)V")
+    return in_order(next_norm, norm.then(long), next_id, *_line(doc_id, files["ids"]))
+
+
+def _name(kind: str) -> str:
+    return f"bm25.{kind}"
+
+
+def _number(file: Any) -> Function:
+    return bound(file, OUTPUT, "writeInt", "(I)V")
+
+
+def _next_term(terms: Any) -> Function:
+    return bound(terms, "org.apache.lucene.util.BytesRefIterator", "next", f"(){LUCENE}/util/BytesRef;")
 
 
 def _line(text: Function, file: Any) -> tuple[Function, Function]:
@@ -132,7 +187,7 @@ def _complete(folder: Path, sizes: dict[str, int]) -> bool:
     """Compute what follows from what Java has written; False where that is not what the index says, or an idf is in doubt.
     False too for more ids than one arrow array can hold."""
     counts, docs = (np.memmap(folder / NAMES[kind], DTYPES[kind], "r") for kind in ("counts", "docs"))
-    tfs, norms = np.memmap(folder / RAW["tfs"], "<i4", "r"), np.fromfile(folder / RAW["norms"], "<i8")
+    tfs, norms = np.memmap(folder / _name("tfs"), "<i4", "r"), np.fromfile(folder / _name("norms"), "<i8")
     ids, terms = DocIds(folder / NAMES["ids"]), DocIds(folder / NAMES["terms"])
     found = len(docs), counts.sum(dtype=np.int64), tfs.sum(dtype=np.int64), len(ids), len(norms), len(terms)
     expected = (*[sizes["postings"]] * 2, sizes["tokens"], *[sizes["documents"]] * 2, len(counts))

@@ -67,7 +67,7 @@ def build_index(
         if counts.documents >= LARGE:
             say("making the arrays for BM25")
         with silenced():
-            why_not = make_arrays(part, language)
+            why_not = make_arrays(part, **how)
         if why_not:
             say(f"note: Lucene searches this index, without arrays for BM25 ({why_not})")
         record = {"kind": LUCENE, "language": language, "corpus": corpus.facts(), **asdict(counts)}
