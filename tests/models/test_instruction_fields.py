@@ -16,7 +16,7 @@ from toolkit.jobs.search_jobs import rerank_job
 from toolkit.models import choose_system
 from toolkit.models.encoders import load_encoder
 from toolkit.models.servers import client
-from toolkit.registry.apis import EmbeddingForm, apis
+from toolkit.registry.server_forms import EmbeddingForm, apis
 from toolkit.registry.system_kinds import check_system, loaded_by
 from toolkit.retrieval.rerank import Rerank
 
@@ -124,7 +124,9 @@ def test_the_command_says_where_instructions_go(tmp_path, run, topics, monkeypat
 
 def test_queries_are_embedded_with_their_instruction_in_the_field(monkeypatch):
     form = EmbeddingForm("embeddings", instruction="parameters.instruct")
-    monkeypatch.setattr("toolkit.registry.apis.apis", lambda: {"own": type(apis()["http"])("own", "", "", embeddings=form)})
+    monkeypatch.setattr(
+        "toolkit.registry.server_forms.apis", lambda: {"own": type(apis()["http"])("own", "", "", embeddings=form)}
+    )
     with serving(Script()) as script:
         server = {"api": "own", "base_url": script.base}
         spec = SystemSpec("s", "", "dense", loader="endpoint", server=server, parameters={"model": "m", "dimension": 8})

@@ -11,7 +11,7 @@ from toolkit.models.rerankers import load_reranker
 from toolkit.models.rerankers.base import Window
 from toolkit.models.rerankers.library import RANK_ONLY
 from toolkit.models.rerankers.listwise_ranker import load_ranker
-from toolkit.registry.apis import apis
+from toolkit.registry.server_forms import apis
 from toolkit.registry.system_kinds import kinds
 
 DOCUMENTS = ["cats sleep", "dogs bark at cats", "a b"]

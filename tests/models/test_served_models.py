@@ -15,7 +15,7 @@ from toolkit.models.llm import Request
 from toolkit.models.llm.client import load_llm
 from toolkit.models.rerankers import load_reranker
 from toolkit.models.servers import client
-from toolkit.registry.apis import apis
+from toolkit.registry.server_forms import apis
 from toolkit.registry.system_kinds import check_system
 
 KEY = "sk-not-for-any-file-9876543210"

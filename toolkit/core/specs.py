@@ -108,7 +108,7 @@ class BenchmarkSpec:
 class ServerSpec(TypedDict, total=False):
     """How the server of a system is reached: no part of what it computes.
 
-    api       the form of its requests and answers, a name of `registry/apis.yaml` (`http` where none is named)
+    api       the form of its requests and answers, a name of `registry/server-forms.yaml` (`http` where none is named)
     base_url  its address; OPENAI_BASE_URL, or the api's own, where none is named
     key       the environment variable that holds its key
     texts     the most texts of a request

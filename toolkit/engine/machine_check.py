@@ -16,8 +16,8 @@ from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.system.installation import install_command
 from toolkit.datasets import Benchmark
 from toolkit.files import store
-from toolkit.registry.apis import apis
 from toolkit.registry.loader import Unread
+from toolkit.registry.server_forms import apis
 from toolkit.registry.system_kinds import check_system
 
 KEYS = ("OPENAI_API_KEY", "HF_TOKEN")

@@ -71,7 +71,7 @@ def choose_system(
     A file that is no entry is a warning where the name is found elsewhere. An object of Python is a `NamedSpec`, which alone
     may be imported, where `name` or an entry of `files` names it; one that an entry of the registry names is none.
 
-    of_server  the kind of a model on a server, `API:MODEL` or `API:MODEL@ADDRESS`, where none is said: see `registry.apis`
+    of_server  the kind of a model on a server, `API:MODEL` or `API:MODEL@ADDRESS`, where none is said: see `server_forms`
 
     Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind does not know.
     """
@@ -205,7 +205,7 @@ def _unlisted(checkpoint: str, known: Container[str], kind: str | None) -> Syste
 
 def _on_server(name: str, known: Container[str], kind: str) -> SystemSpec | None:
     """A model that a server has; None for a name that is none of that kind."""
-    from toolkit.registry.apis import apis
+    from toolkit.registry.server_forms import apis
 
     short = SHORT.fullmatch(name)
     if name.startswith(SCHEMES):
@@ -255,7 +255,7 @@ def _of_library(name: str, known: Container[str]) -> SystemSpec | None:
 
 def _on_its_server(spec: SystemSpec) -> SystemSpec:
     """Of the library's types those that are servers are asked as all servers are: cached, retried, checked."""
-    from toolkit.registry.apis import apis
+    from toolkit.registry.server_forms import apis
 
     type_name, key = spec.parameters["type"], spec.parameters.get("key")
     if not (api := next((api for api in apis().values() if api.rerankers == type_name), None)):

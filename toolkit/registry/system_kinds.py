@@ -80,7 +80,7 @@ def loaded_by(spec: SystemSpec, loader: str | None, instruction_as: str | None =
     unlisted = changed.kind == "cross-encoder" and changed.loader != "endpoint" and not changed.is_python
     has_field = bool(instruction_field(changed)) or (unlisted and instruction_as == FIELD)  # the loader sees whether it has
     if instruction_as == FIELD and not has_field:
-        from toolkit.registry.apis import apis
+        from toolkit.registry.server_forms import apis
 
         known = [name for name, api in apis().items() if api.rerank and api.rerank.instruction]
         message = f"{spec.name} has no field for instructions"
@@ -105,7 +105,7 @@ def instruction_field(spec: SystemSpec) -> str:
         modules = Path(spec.checkpoint, "modules.json")
         has = "instruction" in spec.templates or (modules.is_file() and b"LogitScore" in modules.read_bytes())
         return "prompt" if has else ""
-    from toolkit.registry.apis import DEFAULT, api
+    from toolkit.registry.server_forms import DEFAULT, api
 
     form = getattr(api(spec.server.get("api", DEFAULT)), SERVED[spec.kind])
     return form.instruction if form else ""
@@ -191,7 +191,7 @@ def _facts(spec: SystemSpec) -> Iterator[str]:
 
 def _server(spec: SystemSpec) -> Iterator[str]:
     """What is wrong with how a system's server is reached."""
-    from toolkit.registry.apis import DEFAULT, apis  # most commands have nothing to do with servers
+    from toolkit.registry.server_forms import DEFAULT, apis  # most commands have nothing to do with servers
 
     server, known = spec.server, ServerSpec.__annotations__
     if spec.kind not in (*SERVED, *ANSWERING):

@@ -1,1 +1,1 @@
-"""Models behind HTTP servers: one way of asking, vectors and scores of answers; `toolkit.registry.apis` has the forms."""
+"""Models behind HTTP servers: one way of asking, vectors and scores of answers; `toolkit.registry.server_forms` has forms."""

@@ -21,7 +21,7 @@ from toolkit.models.llm.estimate import estimate_tokens
 from toolkit.models.llm.messages import Counted
 from toolkit.models.servers.client import Client, TooLarge, count_of, server_of
 from toolkit.models.vectors.batches import within_budget
-from toolkit.registry.apis import DEFAULT, api
+from toolkit.registry.server_forms import DEFAULT, api
 
 # of a request, by an estimate that errs upwards, where an entry says nothing: hosted servers take 120,000 and more
 TOKENS = 100_000
@@ -82,7 +82,7 @@ class ServedModel:
         self.spec, self.api = spec, api(spec.server.get("api", DEFAULT))
         self.form: Any = getattr(self.api, asked)
         if self.form is None:
-            raise ToolkitError(f"api {self.api.name} has no {asked}", "see toolkit/registry/apis.yaml")
+            raise ToolkitError(f"api {self.api.name} has no {asked}", "see toolkit/registry/server-forms.yaml")
         self.model: str = spec.parameters.get("model") or spec.checkpoint
         how = {"home": self.api.home, "key": self.api.key, "headers": self.api.headers}
         self.client = Client(self.model, spec.server, authorization=self.api.authorization, **how, **asking)

@@ -23,7 +23,7 @@ from toolkit.models.rerankers.library import is_rank_only
 from toolkit.models.rerankers.listwise_ranker import DEFAULT_PROMPT, load_ranker
 from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED
-from toolkit.registry.apis import DEFAULT
+from toolkit.registry.server_forms import DEFAULT
 from toolkit.registry.system_kinds import instruction_facts, loaded_by, parameters_as
 from toolkit.retrieval.rerank.candidates import Part, check_queries, check_repeats, count_tied, wanted_ids
 from toolkit.retrieval.rerank.listwise import plan_listwise, rerank_listwise

@@ -1,4 +1,4 @@
-"""The forms in which servers are asked for vectors and for scores: the rows of `apis.yaml`."""
+"""The forms in which servers are asked for vectors and for scores: the rows of `server-forms.yaml`."""
 
 import functools
 from dataclasses import dataclass, field
@@ -97,7 +97,7 @@ class ApiSpec:
 @functools.cache
 def apis() -> dict[str, ApiSpec]:
     """All of them, by the name that stands before a model's: `tei:MODEL`."""
-    path = FOLDER / "apis.yaml"
+    path = FOLDER / "server-forms.yaml"
     known = {}
     for name, row in read_yaml(path).items():
         forms = {"embeddings": EmbeddingForm, "rerank": RerankForm}
