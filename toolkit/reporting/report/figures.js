@@ -4,7 +4,8 @@
 
 const figures = {views: new Map(), runs: new Set(), chosen: new Set(), baseline: null, listeners: [], near: new Set(), behind: new Set()};
 const TRIES = 6, LEAST = 120, NAMES = 0.34;  // as drawing.py has them
-const OPTIONS = {ast: true, renderer: "svg", actions: false, logLevel: 1, tooltip: {theme: "custom"}};  // errors alone are logged
+// errors alone are logged; the library's style sheet would have all that is in a fold styled again when the fold is opened
+const OPTIONS = {ast: true, renderer: "svg", actions: false, defaultStyle: false, logLevel: 1, tooltip: {theme: "custom"}};
 
 function specOf(chart) {
   return unpacked(chart.querySelector("script"));

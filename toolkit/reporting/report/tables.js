@@ -52,12 +52,16 @@ function compareWith(name) {
   }
 }
 
-{
+function whenNear(elements, act) {
   const near = new IntersectionObserver((entries) => {
-    for (const {target, isIntersecting} of entries) if (isIntersecting) requestIdleCallback(() => enhance(target), {timeout: 500});
+    for (const {target, isIntersecting} of entries) if (isIntersecting) requestIdleCallback(() => act(target), {timeout: 500});
   }, {rootMargin: "300px"});
-  document.querySelectorAll(".scores").forEach((table) => near.observe(table));
+  elements.forEach((each) => near.observe(each));
 }
+
+whenNear(document.querySelectorAll(".scores"), enhance);
+// the first table of a closed fold is laid out when there is time: to open the fold is then to paint it
+whenNear(document.querySelectorAll("summary:has(+ .table)"), (summary) => summary.nextElementSibling.querySelector("table").getBoundingClientRect());
 for (const select of document.querySelectorAll("select.baseline")) {
   select.closest(".compare").hidden = false;
   select.addEventListener("change", () => document.dispatchEvent(new CustomEvent("baseline", {detail: select.selectedOptions[0].dataset.run})));
