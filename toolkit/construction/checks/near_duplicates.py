@@ -7,8 +7,6 @@ by its exact Jaccard similarity, so that a chance similarity is never taken for 
 give the same pairs on every machine.
 """
 
-from __future__ import annotations
-
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence

@@ -12,8 +12,6 @@ What an item holds, beside what `built_benchmark` writes of it:
     source           of a manual: the documentation that its post quotes; empty where it quotes none and a model wrote it
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
