@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -229,10 +230,7 @@ class IndexJob(FolderJob):
         if not self.per_question:
             how |= {"skip_invalid": self.skip_invalid, "shard_size": self.shard_size, "executor": tools.executor}
             return build_index(self.corpus, output, **how)
-
-        def build(corpus: Corpus, folder: Path) -> Counts:
-            return build_index(corpus, folder, **how)
-
+        build = partial(build_index, **how)
         return build_per_question(self.corpus, output, build, skip_invalid=self.skip_invalid, command=command)
 
     @property

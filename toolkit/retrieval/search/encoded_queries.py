@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from toolkit.engine import Executor, units_of
 from toolkit.retrieval.encode import EncoderWork
 from toolkit.retrieval.index import Index
 from toolkit.retrieval.search import neural_engine
-
-if TYPE_CHECKING:
-    from toolkit.retrieval.search.neural_engine import Neural
 
 Block = TypeVar("Block")
 
@@ -55,7 +52,7 @@ class Known:
 
 
 def known_queries(
-    engine: Neural, indexes: Sequence[Index], searches: Sequence[Sequence[Topic]], executor: Executor
+    engine: neural_engine.Neural, indexes: Sequence[Index], searches: Sequence[Sequence[Topic]], executor: Executor
 ) -> list[Known]:
     """What the model makes of the topics of each search: encoded by workers, where it is not on a server.
 
