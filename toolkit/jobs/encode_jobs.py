@@ -22,6 +22,7 @@ from toolkit.files.texts.documents import Corpus, Counts, is_empty, split_corpus
 from toolkit.jobs.file_job import Job, engine_of, make
 from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
+from toolkit.models.computing import device_of, pick_precision
 from toolkit.models.encoders import load_encoder
 from toolkit.models.lucene.jvm import check_installed
 from toolkit.registry.system_kinds import loaded_by
@@ -91,8 +92,6 @@ class EncodeJob(FolderJob):
         """How much is encoded, and what that takes; nothing is loaded."""
         if self.spec.loader == "endpoint":
             return self._plan_asked()
-        from toolkit.models.computing import device_of, pick_precision
-
         if isinstance(self.what, TopicSet):
             count = len(self.what.topics)
             line = f"encode {count:,} topics of {self.what.name}"

@@ -14,6 +14,7 @@ from toolkit.core.system.progress import progress
 from toolkit.core.templates import Input
 from toolkit.core.topics import Topic
 from toolkit.engine import Executor, units_of
+from toolkit.models.computing import device_of, pick_precision
 from toolkit.retrieval.encode import EncoderWork
 from toolkit.retrieval.index import Index
 from toolkit.retrieval.search import neural_engine
@@ -119,8 +120,6 @@ class EncodeQueries(EncoderWork[list[tuple[int, Sequence[Input]]], list[list[Any
 
     def facts(self) -> dict[str, Any]:
         """What was loaded from where, the device, and the precision: what a run's record says."""
-        from toolkit.models.computing import device_of, pick_precision
-
         encoder, device = self._load(), device_of(self.spec, self.loading.get("device"))
         said = pick_precision(self.spec, self.loading.get("precision"), device)
         return {"origin": dict(encoder.origin), "device": device, "said": said, "precision": encoder.precision}

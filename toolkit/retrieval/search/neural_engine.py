@@ -38,6 +38,7 @@ from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.computing import device_of, pick_precision
 from toolkit.models.encoders import load_encoder
 from toolkit.models.lucene.jvm import check_installed
+from toolkit.models.vectors.centroids import PROBES, Centroids
 from toolkit.retrieval.encode import asked_of
 from toolkit.retrieval.index import Index, corpus_name, find_index
 from toolkit.retrieval.index.encoded_index import build_encoded
@@ -272,8 +273,6 @@ def search_late(
     probes  of an index that has centroids, how many cells to look into for each vector of a query; 0 scores all documents, as
             all candidates are; None is the default of `toolkit.models.vectors.centroids`
     """
-    from toolkit.models.vectors.centroids import PROBES, Centroids
-
     record = read_index_record(index)
     if record is None or record["kind"] != "multivector":
         raise ToolkitError(f"{index} is no index of token vectors", "`tandem index --type multivector` makes one")
