@@ -69,11 +69,8 @@ def _row(config: BuildConfig, state: StepState) -> Sequence[Cell]:
     asked = record.asked.values()
     requests, cached = sum(each.requests for each in asked), sum(each.cached for each in asked)
     counts = (record.entered, record.left, sum(record.rejected.values()), record.waiting)
-    costs = [
-        config.models[name].cost(each.prompt_tokens, each.completion_tokens)
-        for name, each in record.asked.items()
-        if name in config.models
-    ]
+    priced = [(config.models[name], each) for name, each in record.asked.items() if name in config.models]
+    costs = [model.cost(each.prompt_tokens, each.completion_tokens) for model, each in priced]
     known = [cost for cost in costs if cost is not None]  # no price in build.yaml, no cost
     cost = Number(sum(known), decimals=2) if known and len(known) == len(costs) else None
     spent = (requests, cached, record.tokens, cost) if record.asked else (None,) * 4

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolkit.construction.build_tables import with_reasons
 from toolkit.construction.checks.benchmark_check import BenchmarkCheck, check_benchmark
 from toolkit.construction.checks.check_tables import cues, duplicates, effects, makers
-from toolkit.construction.step_files import StepState
 from toolkit.core.system.files import write_text
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.tables.aligned_table import Column, Number, Table, labels
@@ -200,12 +199,13 @@ def build_facts(build: BuildFolder) -> dict[str, Any]:
     """
     from toolkit.construction.review.review_status import agreement_rows
 
-    states = build.states()
-    records = [state.record for state in states if state.record]
+    ran = [state for state in build.states() if state.record]
+    records = [state.record for state in ran]
+    counts = ("entered", "left", "waiting", "rejected", "tokens")
     return {
         "kind": build.config.kind,
         "seeds": {key: str(each["name"]) if "name" in each else dict(each) for key, each in build.config.seeds.facts().items()},
-        "steps": [_step(state) for state in states if state.record],
+        "steps": [{"step": state.step.name, **{name: getattr(state.record, name) for name in counts}} for state in ran],
         "models": {name: _flat(facts) for record in records for name, facts in record.depends.get("models", {}).items()},
         "prompts": {name: sha256 for record in records for name, sha256 in record.depends.get("prompts", {}).items()},
         # pairs of reviewers are left out
@@ -215,12 +215,6 @@ def build_facts(build: BuildFolder) -> dict[str, Any]:
             if not math.isnan(row["value"])
         ],
     }
-
-
-def _step(state: StepState) -> dict[str, Any]:
-    record = state.record
-    counts = {"entered": record.entered, "left": record.left, "waiting": record.waiting}
-    return {"step": state.step.name, **counts, "rejected": dict(record.rejected), "tokens": record.tokens}
 
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -219,8 +219,7 @@ class Run:
         ranks["file"] = ranks["trec"] if np.array_equal(self.order(), self.order("file")) else self.ranks("file")
         ranks = {ties: each[lines] for ties, each in ranks.items()}
         parts = self.query_ids, self.queries[lines], Ids(self.documents.texts(lines)), self.scores[lines], self.tag, self.source
-        scores = stored(self.scores_by_rank())
-        return Excerpt(*parts, lengths=self.lengths, ranked_scores=scores, line_ranks=ranks, depth=depth)
+        return Excerpt(*parts, lengths=self.lengths, ranked_scores=stored(self.scores_by_rank()), line_ranks=ranks, depth=depth)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,8 +26,7 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
         with at_hand(known["name"], HINT):
             topics = resolve_topics(references(known))
     except ToolkitError as error:
-        message = f"{source} was made with topics {known['name']}, which are not found by that name"
-        raise ToolkitError(message, HINT) from error
+        raise ToolkitError(f"{source} was made with topics {known['name']}, which are not found by that name", HINT) from error
     if topics_digest(topics.topics) != known.get("sha256"):
         raise ToolkitError(f"{source} was made with other topics than {known['name']} has now", HINT)
     return topics

@@ -16,6 +16,7 @@ from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.system.installation import install_command
 from toolkit.datasets import Benchmark
 from toolkit.files import store
+from toolkit.files.store.bounded_http import Deadline, proxy_of, server_of, session
 from toolkit.registry.loader import Unread
 from toolkit.registry.server_forms import apis
 from toolkit.registry.system_kinds import check_system
@@ -152,8 +153,6 @@ def _disk() -> Finding:
 def _network() -> Finding:
     import requests
 
-    from toolkit.files.store.bounded_http import Deadline, session
-
     if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
         return Finding("network", "absent", "HF_HUB_OFFLINE is set: nothing is fetched", "unset HF_HUB_OFFLINE")
     hub = os.environ.get("HF_ENDPOINT") or HUB
@@ -168,8 +167,6 @@ def _network() -> Finding:
 
 def _proxies() -> Finding:
     """Who sees requests on their way."""
-    from toolkit.files.store.bounded_http import proxy_of, server_of
-
     sees, found = {"https": "the names of servers alone", "http": "texts and keys"}, []
     try:
         for scheme, what in sees.items():

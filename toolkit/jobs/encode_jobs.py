@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +22,7 @@ from toolkit.files.texts.documents import Corpus, Counts, is_empty, split_corpus
 from toolkit.jobs.file_job import Job, engine_of, make
 from toolkit.models import choose_system
 from toolkit.models.checkpoints.local_checkpoints import check_usable
+from toolkit.models.computing import device_of, pick_precision
 from toolkit.models.encoders import load_encoder
 from toolkit.models.lucene.jvm import check_installed
 from toolkit.registry.system_kinds import loaded_by
@@ -90,8 +92,6 @@ class EncodeJob(FolderJob):
         """How much is encoded, and what that takes; nothing is loaded."""
         if self.spec.loader == "endpoint":
             return self._plan_asked()
-        from toolkit.models.computing import device_of, pick_precision
-
         if isinstance(self.what, TopicSet):
             count = len(self.what.topics)
             line = f"encode {count:,} topics of {self.what.name}"
@@ -229,10 +229,7 @@ class IndexJob(FolderJob):
         if not self.per_question:
             how |= {"skip_invalid": self.skip_invalid, "shard_size": self.shard_size, "executor": tools.executor}
             return build_index(self.corpus, output, **how)
-
-        def build(corpus: Corpus, folder: Path) -> Counts:
-            return build_index(corpus, folder, **how)
-
+        build = partial(build_index, **how)
         return build_per_question(self.corpus, output, build, skip_invalid=self.skip_invalid, command=command)
 
     @property

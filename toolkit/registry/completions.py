@@ -3,7 +3,6 @@
 import re
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from toolkit.core.system.files import home
 from toolkit.core.system.yaml_json import read_json, read_yaml
@@ -51,17 +50,14 @@ def topics(prefix: str) -> list[str]:
 
 def measures(prefix: str) -> list[str]:
     """Measures of ours, and those of ir_measures that benchmarks show."""
-    rows = read_yaml(SHIPPED / "measures.yaml")
-    return [*PLAIN_MEASURES, *(_with_cutoff(name, row) for name, row in rows.items() if row["over"] != "aggregate")]
+    rows = {name: row for name, row in read_yaml(SHIPPED / "measures.yaml").items() if row["over"] != "aggregate"}
+    needing = {name for name, row in rows.items() if row.get("parameters", {}).get("cutoff", {}).get("required")}
+    return [*PLAIN_MEASURES, *(f"{name}@10" if name in needing else name for name in rows)]
 
 
 def cards(prefix: str) -> list[str]:
     """Measures that have a card."""
     return list(read_yaml(SHIPPED / "measures.yaml"))
-
-
-def _with_cutoff(name: str, row: dict[str, Any]) -> str:
-    return f"{name}@10" if row.get("parameters", {}).get("cutoff", {}).get("required") else name
 
 
 def runs(prefix: str) -> list[str]:

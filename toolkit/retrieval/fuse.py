@@ -40,12 +40,12 @@ class Fuse(Composite):
     @property
     def name(self) -> str:
         """`bm25.k1-1.2+all-minilm-l6-v2.rrf-k-30`."""
-        return self._fused([source.name for source in self.steps], re.sub("[:=,]", "-", self.method))
+        return self._fused([source.name for source in self.steps])
 
     @property
     def tag(self) -> str:
         """The same without the systems' parameters."""
-        return self._fused([source.tag for source in self.steps], re.sub("[:=,]", "-", self.method))
+        return self._fused([source.tag for source in self.steps])
 
     def plan(self, results: Results) -> list[str]:
         """Of every source, then the fusion."""
@@ -66,9 +66,8 @@ class Fuse(Composite):
         given = [dict(each.facts) for each in made if each.facts]
         return results.with_run(run, replace(common, method=method).having(runs=given))
 
-    @staticmethod
-    def _fused(names: Sequence[str], method: str) -> str:
-        return ".".join(filter(None, ["+".join(names), method]))
+    def _fused(self, names: Sequence[str]) -> str:
+        return ".".join(filter(None, ["+".join(names), re.sub("[:=,]", "-", self.method)]))
 
 
 METHODS = ("rrf", "minmax")
@@ -114,9 +113,7 @@ def fuse(
         start += len(run)
         _refuse_repeats(run, lines, len(pairs))
         if method == "rrf":
-            ranks = np.empty(len(run), np.int64)
-            ranks[run.order()] = _ranks(run.lengths)
-            row[lines] = 1 / (k + ranks)
+            row[lines] = 1 / (k + run.ranks())
         else:
             row[lines] = weight * _scaled(run)
     given.sort(axis=0)  # sums of floating-point numbers depend on their order: smallest first, whoever they come from
@@ -127,8 +124,8 @@ def fuse(
         if absent := set(ordered).difference(run.query_ids):
             say(f"note: {_name(run)} has no lines for {len(absent)} of {len(ordered)} queries ({three(absent)})")
     fused = Run(ordered, queries, Ids(doc_ids, docs), given.sum(axis=0), tag=tag)
-    # lines in their order: the same arrays however the runs were ordered
-    return fused.take(fused.order()[_ranks(fused.lengths) <= hits])
+    order = fused.order()  # lines in their order: the same arrays however the runs were ordered
+    return fused.take(order[fused.ranks()[order] <= hits])
 
 
 def parse_method(text: str) -> dict[str, Any]:
@@ -190,11 +187,6 @@ def _refuse_repeats(run: Run, positions: np.ndarray, among: int) -> None:
         line = int(order[same + 1])
         query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
         raise ToolkitError(f"{_name(run)}: document {doc_id} comes twice in query {query_id}", "keep one of the lines")
-
-
-def _ranks(lengths: np.ndarray) -> np.ndarray:
-    """1 to the length, for each length."""
-    return np.arange(1, lengths.sum() + 1) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def _name(run: Run) -> str:

@@ -18,6 +18,7 @@ from toolkit.core.system.progress import say
 from toolkit.datasets import Benchmark, TopicPart, TopicSet, resolve_topics
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.files.provenance import Provenance, Recorded, read_recorded, topics_digest, topics_facts
+from toolkit.files.texts.topics import topics_from_rows
 from toolkit.retrieval.instructions import topics_sent
 
 if TYPE_CHECKING:
@@ -237,8 +238,6 @@ def given_topics(value: Any) -> TopicSet:
         raise ToolkitError(f"no topics: {type(value).__name__}", TOPICS)
     if all(isinstance(one, str | Path) for one in value):
         return resolve_topics([str(one) for one in value])
-    from toolkit.files.texts.topics import topics_from_rows
-
     return TopicSet("topics", [TopicPart("all", topics_from_rows(value))], None)
 
 

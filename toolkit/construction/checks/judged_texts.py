@@ -172,8 +172,7 @@ def judged_texts(name: str) -> Iterator[JudgedTexts]:
     """The groups of a benchmark by its name or folder, one by one. ToolkitError where there is none of this name."""
     selection = find(name)
     if selection is None:
-        near = did_you_mean(name, part_names())
-        hint = f"{near}a folder with benchmark.yaml, or a name of `tandem benchmarks list`"
+        hint = f"{did_you_mean(name, part_names())}a folder with benchmark.yaml, or a name of `tandem benchmarks list`"
         raise ToolkitError(f"no benchmark {name!r}", hint)
     benchmark, corpora = load(selection.benchmark), {}
     for group in selection.groups:

@@ -7,8 +7,6 @@ by its exact Jaccard similarity, so that a chance similarity is never taken for 
 give the same pairs on every machine.
 """
 
-from __future__ import annotations
-
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -166,10 +164,8 @@ def near_duplicates_in(
     pairs: list[Alike] = []
     for what, texts in texts_of(groups, most).items():
         by_place = {str(place): text.text for place, text in enumerate(texts)}
-        found = {
-            (int(a), int(b)): Alike(what, SHINGLES, texts[int(a)], texts[int(b)], share)
-            for a, b, share in near_pairs(by_place, threshold)
-        }
+        near = ((int(first), int(second), share) for first, second, share in near_pairs(by_place, threshold))
+        found = {(a, b): Alike(what, SHINGLES, texts[a], texts[b], share) for a, b, share in near}
         for a, b, share in _close(texts, cosine) if dense else ():
             found.setdefault((a, b), Alike(what, MEANING, texts[a], texts[b], share))
         pairs += found.values()

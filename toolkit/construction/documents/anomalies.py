@@ -6,8 +6,6 @@ does not say which score; here it is the mean over the runs whose scores are sim
 BM25's are not.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Whether one answers its query, and meets its condition and no other one of its q
 a model says it (`Screening`), and people where a dimension wants them.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

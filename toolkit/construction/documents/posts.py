@@ -1,7 +1,5 @@
 """Posts of forums for programmers: answers as seeds, and what of one is a document (InfoSearch, arXiv 2410.23841, A.2)."""
 
-from __future__ import annotations
-
 import codecs
 import html
 import re

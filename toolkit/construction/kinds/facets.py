@@ -114,8 +114,7 @@ class Topics(Step):
         for path in tools.seeds.paths("vocabulary"):
             read = read_yaml(path)
             if not isinstance(read, dict) or not all(isinstance(text, str) for row in read.items() for text in row):
-                hint = "it has a line for each tag: facet::value, a colon, its name"
-                raise ToolkitError(f"{path} is no vocabulary", hint)
+                raise ToolkitError(f"{path} is no vocabulary", "it has a line for each tag: facet::value, a colon, its name")
             names |= read
         limits = Limits(self.least, self.most)
         for facet in self.conditions:

@@ -18,8 +18,6 @@
 The six of InfoSearch lie in `registry/build-dimensions/` in this form.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

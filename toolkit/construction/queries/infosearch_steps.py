@@ -12,11 +12,9 @@ What an item holds, beside what `built_benchmark` writes of it:
     source           of a manual: the documentation that its post quotes; empty where it quotes none and a model wrote it
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -143,10 +141,8 @@ class Conditions(Step):
 
     def _proposed(self, items: Sequence[Item], dimension: Dimension, tools: Tools) -> Iterator[Item]:
         pairs = [(item, document) for item in items for document in item.fields["documents"]]
-        rows = (
-            {"query": item.fields["query"], "document": doc_of(document).contents, "count": str(self.words)}
-            for item, document in pairs
-        )
+        shared = {"count": str(self.words)}
+        rows = ({**item.only("query"), "document": doc_of(document).contents, **shared} for item, document in pairs)
         made = tools.made("wrote", self.model, self.prompt), tools.made("filtered")
         answers = tools.parsed(self.model, self.prompt, rows, read_keywords)
         number: dict[str, int] = defaultdict(int)
@@ -207,12 +203,9 @@ class Instructions(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
         styles = self.styles or read_yaml(FOLDER / "instruction-styles.yaml")["styles"]
-        rows = {
-            item.id: item.only("query", "demand") | {"style": styles[_lot(item.id, len(styles))]}
-            for item in items
-            if "wording" not in item.fields
-        }
-        yield from _worded(items, rows, self, tools, read_instructed_query, "instruction", "instructed")
+        asked = [item for item in items if "wording" not in item.fields]
+        rows = {item.id: item.only("query", "demand") | {"style": styles[_lot(item.id, len(styles))]} for item in asked}
+        yield from _worded(items, rows, self, tools, "instruction")
 
 
 @dataclass(frozen=True)
@@ -230,22 +223,15 @@ class Reversal(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
         rows = {item.id: item.only("query", "instruction", "demand") for item in items if "wording" not in item.fields}
-        yield from _worded(items, rows, self, tools, read_instruction, "reversed", "reversed")
+        yield from _worded(items, rows, self, tools, "reversed")
 
 
 def _worded(
-    items: Sequence[Item],
-    rows: Mapping[str, Mapping[str, str]],
-    step: Any,
-    tools: Tools,
-    read: Callable[[str], Any],
-    field: str,
-    role: str,
+    items: Sequence[Item], rows: Mapping[str, Mapping[str, str]], step: Any, tools: Tools, field: str
 ) -> Iterator[Item]:
-    """The items with an instruction: the dimension's own wording, or what the model makes of the item's row.
-
-    read  of an answer: the instruction, or the query in other words and the instruction
-    """
+    """The items with an instruction, in `field`: the dimension's own wording, or what the model makes of the item's row: the
+    reversed instruction, or the query in other words and the instruction."""
+    role, read = ("reversed", read_instruction) if field == "reversed" else ("instructed", read_instructed_query)
     written = tools.made("wrote", step.model, step.prompt) if rows else {}
     texts = dict(zip(rows, tools.parsed(step.model, step.prompt, rows.values(), read), strict=True)) if rows else {}
     for item in items:
@@ -265,12 +251,8 @@ def misread(item: Item, field: str) -> str:
     if field == "reversed" and fields["reversed"].casefold() == fields["instruction"].casefold():
         return "the reversed instruction is the instruction"
     restriction = understand(fields[field]) if fields["rule"] else None
-    if restriction is None or (restriction.kind, restriction.value.casefold()) != (
-        fields["rule"],
-        fields["condition"].casefold(),
-    ):
-        return ""
-    if restriction.excluded is (field == "reversed"):
+    asked = restriction and (restriction.kind, restriction.value.casefold())
+    if asked != (fields["rule"], fields["condition"].casefold()) or restriction.excluded is (field == "reversed"):
         return ""
     return "the reversed instruction asks for the same" if field == "reversed" else "the instruction asks for the opposite"
 

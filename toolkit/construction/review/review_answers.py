@@ -211,8 +211,7 @@ class _Checked:
     def stored(self) -> Imported:
         """Write what was added; ToolkitError where anything was wrong."""
         if self.problems:
-            count = len(self.problems)
-            raise ToolkitError(f"{count} answers cannot be imported, and none was", AGAIN, problems=self.problems)
+            raise ToolkitError(f"{len(self.problems)} answers cannot be imported, and none was", AGAIN, problems=self.problems)
         for step, answers in self.stored_answers.items():
             with open_output(answers_path(self.folder, step)) as out:
                 for answer in sorted(answers.values(), key=lambda each: (each.item, each.settles, each.reviewer)):

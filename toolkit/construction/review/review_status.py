@@ -91,12 +91,8 @@ def items_table(review: Review) -> Table:
 
 def reviewers_table(review: Review) -> Table:
     """Who has answered how many items, and settled how many."""
-    given = [answer for answers in review.answers.values() for answer in answers]
-    names = sorted({answer.reviewer for answer in given})
-    rows = [
-        [name, *(sum(a.reviewer == name and a.settles is settles for a in given) for settles in (False, True))]
-        for name in names
-    ]
+    given = Counter((answer.reviewer, answer.settles) for answers in review.answers.values() for answer in answers)
+    rows = [[name, given[name, False], given[name, True]] for name in sorted({name for name, _ in given})]
     columns = (*labels("reviewer"), Column("answered"), Column("settled"))
     return Table(columns, rows, title="" if rows else f"nobody has answered anything of {review.step} yet")
 

@@ -5,8 +5,6 @@ A module that needs one of these libraries writes `from toolkit.core.system.lazy
 had been imported: `--help` and most commands load none of them.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -73,7 +73,7 @@ def safe_streams() -> Iterator[None]:
     sys.stderr = SafeStream(sys.stderr, keys=True)
     if sys.stdout.isatty():
         sys.stdout = SafeStream(sys.stdout, keys=False)
-    sys.excepthook = _show_traceback
+    sys.excepthook = lambda *error: SafeStream(sys.stderr, keys=True).write("".join(traceback.format_exception(*error)))
     redact_logs()
     try:
         yield
@@ -150,7 +150,3 @@ def redact_logs() -> None:
 
     redacted.redacts = True
     logging.setLogRecordFactory(redacted)
-
-
-def _show_traceback(*error: Any) -> None:
-    SafeStream(sys.stderr, keys=True).write("".join(traceback.format_exception(*error)))

@@ -67,8 +67,7 @@ def _fetch(spec: BenchmarkSpec, group: Group) -> None:
         hint += f", or use the mini ({mini})"
     if "repository" not in group:
         raise ToolkitError(f"{part_name(spec.name, group['name'])} is in no repository of the hub", hint)
-    wanted = patterns(layout_of(spec.layout), group)
-    with fetched(group["repository"], group["revision"], hint, wanted) as folder:
+    with fetched(group["repository"], group["revision"], hint, patterns(layout_of(spec.layout), group)) as folder:
         # what is no commit (BERDS' `main`) is another one tomorrow
         _keep(spec, group, folder, {"repository": group["repository"], "revision": folder.name})
 

@@ -27,6 +27,8 @@ from toolkit.datasets.own.own_folder import open_folder
 from toolkit.datasets.own.own_qrels import UNJUDGED
 from toolkit.datasets.own.own_topics import IDS
 from toolkit.files.formats import write_topics
+from toolkit.files.runs.conversion import as_qrels
+from toolkit.files.texts.documents import corpus_from_files
 
 MODES = Modes({"base": BASE, "pos": INSTRUCTED, "neg": REVERSED})
 SPLITS = ("test", "dev", "train")
@@ -166,12 +168,8 @@ def from_tables(docs: Any, topics: Any, qrels: Any, modes: Modes) -> Content:
     topics  the keys of topics.jsonl; or {query_id: query}
     qrels   `query_id, doc_id, relevance`, with ids that carry their mode; or mode -> such judgments
     """
-    from toolkit.files.runs.conversion import as_qrels
-
     rows = [_named(row, IDS, "id") for row in _records(topics, "query")]
     if isinstance(docs, str | Path):
-        from toolkit.files.texts.documents import corpus_from_files
-
         kept = list(corpus_from_files(docs).documents())
     else:
         given = (_named(row, ("id", "_id", "doc_id", "docno"), "id") for row in _records(docs, "text"))
@@ -196,11 +194,9 @@ def _records(table: Any, value: str) -> list[Mapping[str, Any]]:
         table = [{"id": key, value: text} for key, text in table.items()]
     if not isinstance(table, Sequence) or not all(isinstance(row, Mapping) for row in table):
         raise ToolkitError(f"no table: {type(table).__name__}", "a DataFrame, a list of mappings, or ids with texts")
-    return [{key: one for key, one in row.items() if not _is_missing(one)} for row in table]
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+    rows = [{key: one for key, one in row.items() if one is not None} for row in table]
+    # a float that differs from itself is NaN
+    return [{key: one for key, one in row.items() if not (isinstance(one, float) and one != one)} for row in rows]
 
 
 def _named(row: Mapping[str, Any], names: Sequence[str], name: str) -> dict[str, Any]:

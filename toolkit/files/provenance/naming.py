@@ -79,20 +79,14 @@ def _first_stage(runs: Sequence[NamedRun]) -> list[str]:
 def _parameters(runs: Sequence[NamedRun]) -> list[str]:
     """As many of the last step's parameters as tell the runs apart, in the order of the record."""
     facts, texts = [last_step(_record(run)) for run in runs], [""] * len(runs)
-    for name in dict.fromkeys(name for each in facts for name in each if _is_said(name)):
+    names = dict.fromkeys(name for each in facts for name in each if isinstance(name, str) and name not in UNSAID)
+    for name in (name for name in names if "sha256" not in name and "digest" not in name):
         values = [each.get(name) for each in facts]
+        are_short = all(each is None or (isinstance(each, str | int | float) and len(str(each)) <= LONGEST) for each in values)
         shown = [f"{name.replace('_', ' ')} {value}" if value is not None else "" for value in values]
-        if len(set(texts)) < len(texts) and len(set(shown)) > 1 and all(map(_is_short, values)):
+        if len(set(texts)) < len(texts) and len(set(shown)) > 1 and are_short:
             texts = [_joined(*each) for each in zip(texts, shown, strict=True)]
     return texts
-
-
-def _is_said(name: object) -> bool:
-    return isinstance(name, str) and name not in UNSAID and "sha256" not in name and "digest" not in name
-
-
-def _is_short(value: object) -> bool:
-    return value is None or (isinstance(value, str | int | float) and len(str(value)) <= LONGEST)
 
 
 def _file_parts(runs: Sequence[NamedRun]) -> list[str]:

@@ -179,8 +179,7 @@ def examine_run(data: bytes) -> tuple[Lines, list[Problem]]:
     numbers, ranks = lines.kept(lines.numbers), lines.kept(lines.ranks)
     not_whole = numbers[ranks == NO_RANK]
     if len(not_whole):
-        what = f"{len(not_whole):,} of {len(lines):,} ranks are not whole numbers"
-        problems.append(Problem("R101", int(not_whole[0]), what))
+        problems.append(Problem("R101", int(not_whole[0]), f"{len(not_whole):,} of {len(lines):,} ranks are not whole numbers"))
     codes, tags = lines.texts(lines.others)
     if len(tags) > 1:
         second = int(numbers[np.flatnonzero(codes == 1)[0]])

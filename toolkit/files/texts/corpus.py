@@ -91,7 +91,9 @@ def read_corpus(path: str | Path, digest: Any = None) -> Iterator[Batch]:
             start = file.peek(1)[:PEEK].decode("utf-8-sig", "replace").lstrip()
             blocks = _blocks(file, digest)
             if start.startswith("{"):
-                yield from _json_batches(blocks)
+                for line, block in blocks:  # one that arrow finds nothing wrong with is not looked at line by line
+                    entries, ids = partial(_json_entries, block, line), ready_ids(block)
+                    yield Batch(entries, block if block.endswith(b"\n") else block + b"\n", ids) if ids else Batch(entries)
             else:
                 reader = _read_trec if start[:4].upper() == "<DOC" else _read_tsv
                 yield from batches_of(reader(itertools.chain.from_iterable(map(_decoded, blocks))))
@@ -120,14 +122,6 @@ def _blocks(file: BinaryIO, digest: Any) -> Iterator[Block]:
         if not block.isspace():
             yield line, block
         line += block.count(b"\n")
-
-
-def _json_batches(blocks: Iterator[Block]) -> Iterator[Batch]:
-    """A block that arrow finds nothing wrong with is not looked at line by line."""
-    for line, block in blocks:
-        ids = ready_ids(block)
-        entries = partial(_json_entries, block, line)
-        yield Batch(entries, block if block.endswith(b"\n") else block + b"\n", ids) if ids else Batch(entries)
 
 
 def _json_entries(block: bytes, line: int) -> list[Entry]:

@@ -125,8 +125,7 @@ def _download(name: str, repository: str, commit: str, files: list[HubFile], fol
     else:
         say(f"fetching {repository}")
     if unchecked := [file.name for file in files if WEIGHTS.fullmatch(file.name) and file.checksum is None]:
-        place = without_secrets(endpoint())
-        say(f"warning: {name}: {place} lists no SHA-256 of {unchecked[0]}: its weights are not verified")
+        say(f"warning: {name}: {without_secrets(endpoint())} lists no SHA-256 of {unchecked[0]}: its weights are not verified")
     with _explained(repository, commit):
         fetch_files("models", repository, commit, files, part)
     if pickled := pickles_in(part):

@@ -45,7 +45,18 @@ class MtebModel:
         return self._model
 
     def _how(self) -> dict[str, Any]:
-        return {"task_metadata": _task(), **WHERE, "show_progress_bar": False}
+        from mteb.abstasks.task_metadata import TaskMetadata
+
+        # of the type that models have their prompts for retrieval by
+        task = TaskMetadata(
+            name="Tandem",
+            description="Retrieval with Tandem",
+            type="Retrieval",
+            eval_langs=["eng-Latn"],
+            main_score="ndcg_at_10",
+            dataset={"path": "none", "revision": "none"},
+        )
+        return {"task_metadata": task, **WHERE, "show_progress_bar": False}
 
 
 class MtebEncoder(MtebModel):
@@ -111,17 +122,3 @@ def _loader(texts: Sequence[str], *fields: str) -> Any:
     if "body" in fields:
         columns["title"] = [""] * len(texts)  # what a document is sent as has it in front
     return DataLoader(Dataset.from_dict(columns), batch_size=len(texts))
-
-
-def _task() -> Any:
-    """A task of the type that models have their prompts for retrieval by."""
-    from mteb.abstasks.task_metadata import TaskMetadata
-
-    return TaskMetadata(
-        name="Tandem",
-        description="Retrieval with Tandem",
-        type="Retrieval",
-        eval_langs=["eng-Latn"],
-        main_score="ndcg_at_10",
-        dataset={"path": "none", "revision": "none"},
-    )

@@ -15,7 +15,7 @@ from toolkit.models.checkpoints.architectures import check_weights, is_native, n
 from toolkit.models.checkpoints.checkpoint_files import read_json
 from toolkit.models.checkpoints.hub import origin_of
 from toolkit.models.checkpoints.pretrained import length_limit, merged, table_of_positions
-from toolkit.models.encoders.base import SIDES
+from toolkit.models.encoders.base import SIDES, Encoder
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
 from toolkit.models.encoders.tokens import FAR, Framing
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-    from toolkit.models.encoders.base import Encoder
     from toolkit.models.encoders.towers import Tower
 
 

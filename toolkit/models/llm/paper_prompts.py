@@ -142,16 +142,12 @@ def _plain(text: str) -> str:
     return text.replace("'", "").replace("’", "").replace("...", "…")
 
 
-def words_sha256(words: Sequence[str]) -> str:
-    """Of plain words that are joined by blanks, without quotation marks around them."""
-    return hashlib.sha256(_plain(" ".join(words)).strip(QUOTES).encode()).hexdigest()
-
-
 def _passage(words: Sequence[str], count: int, digest: str) -> list[str] | None:
-    """So many words that have a digest."""
-    passages = (words[start : start + count] for start in range(len(words) - count + 1))
-    found = next((passage for passage in passages if words_sha256(passage) == digest), None)
-    return found and " ".join(found).strip(QUOTES).split(" ")
+    """So many words that have a SHA-256: of them as plain words that are joined by blanks, without quotation marks around."""
+    for passage in (" ".join(words[start : start + count]) for start in range(len(words) - count + 1)):
+        if hashlib.sha256(_plain(passage).strip(QUOTES).encode()).hexdigest() == digest:
+            return passage.strip(QUOTES).split(" ")
+    return None
 
 
 def _content(words: Sequence[str], part: Mapping[str, Any]) -> str:

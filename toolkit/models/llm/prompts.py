@@ -255,23 +255,20 @@ def _problems(row: Any, kind: str) -> Iterator[str]:
         yield "`each` has a list of turns, and nothing stands beside it"
         return
     blocks = {False: [e for e in entries if "each" not in e], True: [turn for entry in repeats for turn in entry["each"]]}
-    wrong = {repeated: list(_turn_problems(turns)) for repeated, turns in blocks.items()}
-    yield from (problem for problems in wrong.values() for problem in problems)
+    wrong = []
+    for turn in (turn for turns in blocks.values() for turn in turns):
+        is_turn = isinstance(turn, Mapping) and turn.keys() == {"role", "content"}
+        if not (is_turn and turn["role"] in ROLES and isinstance(turn["content"], str)):
+            wrong.append(f"a turn is a role ({', '.join(ROLES)}) and its content, found {turn!r}")
+    yield from wrong
     if kind == BUILD:
         yield from ["`each` has no meaning in a build"] if repeats else []
-    elif not any(wrong.values()):
+    elif not wrong:
         printed = Prompt("", kind, _turns(entries), ours=False).published  # it may do with less than ours
         for repeated, turns in blocks.items():
             slots = {slot for turn in turns for slot in _slots(turn["content"])}
             needed, allowed = SLOTS[kind][repeated], SLOTS[kind][0]
             yield from _slot_problems(slots, () if printed else needed, (*needed, *(allowed if repeated else ())))
-
-
-def _turn_problems(turns: Sequence[Any]) -> Iterator[str]:
-    for turn in turns:
-        is_turn = isinstance(turn, Mapping) and turn.keys() == {"role", "content"}
-        if not (is_turn and turn["role"] in ROLES and isinstance(turn["content"], str)):
-            yield f"a turn is a role ({', '.join(ROLES)}) and its content, found {turn!r}"
 
 
 def _slot_problems(slots: set[str], needed: Sequence[str], allowed: Sequence[str] = ()) -> Iterator[str]:

@@ -14,6 +14,7 @@ from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here, 
 from toolkit.models.checkpoints.own_systems import no_tokens
 from toolkit.models.encoders import LOADERS, load_encoder
 from toolkit.models.encoders.base import SIDES
+from toolkit.models.rerankers import load_reranker
 from toolkit.models.systems.system_facts import quoted
 from toolkit.registry.choice import HUB_ID
 from toolkit.registry.system_kinds import SERVED, kinds, parameters_as
@@ -113,8 +114,6 @@ def _request(spec: SystemSpec, query: Input, passage: Input | None) -> dict[str,
         return {}
     if spec.kind == "dense":
         return load_encoder(spec).request([query], "query")
-    from toolkit.models.rerankers import load_reranker
-
     return load_reranker(spec).request([(query, passage)]) if passage else {}
 
 
@@ -177,7 +176,5 @@ def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
     if spec.kind in LOADERS:
         encoder = load_encoder(spec, device="cpu", trust_remote_code=trust_remote_code)
         return lambda *pair: {side: encoder.token_ids(each, side) for side, each in zip(SIDES, pair, strict=True) if each}
-    from toolkit.models.rerankers import load_reranker
-
     reranker = load_reranker(spec, device="cpu", trust_remote_code=trust_remote_code)
     return lambda query, passage: {"pair": reranker.tokens((query, passage))} if passage else {}

@@ -191,10 +191,7 @@ def _table_5(frame: DataFrame, measure: str) -> Series:
 
 def _best_setting(column: Series) -> bool:
     """Whether CONTRIEVER on Sphere is above every other setting."""
-    best = ("CONTRIEVER", "sphere")
-    if best not in column.index or len(column) < 2:
-        raise Missing("CONTRIEVER on Sphere and others")
-    return above(column[best], column.drop(best).max())
+    return leads(("CONTRIEVER", "sphere"), column)
 
 
 def _ordered_alike(left: Series, right: Series) -> float:
@@ -226,11 +223,7 @@ def _leans_to_query(frame: DataFrame) -> bool:
 
 def _judges_best_of_open(frame: DataFrame, measure: str) -> bool:
     judges = numbers(frame, "system", "mode", table=7, kind="judge", measure=measure)
-    open_ones = judges[judges.index.get_level_values("system") != "GPT-4"]
-    tuned = ("Mistral-7B", "fine-tuned")
-    if tuned not in open_ones.index or len(open_ones) < 2:
-        raise Missing("the fine-tuned Mistral-7B and others")
-    return above(open_ones[tuned], open_ones.drop(tuned).max())
+    return leads(("Mistral-7B", "fine-tuned"), judges[judges.index.get_level_values("system") != "GPT-4"])
 
 
 FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {

@@ -70,9 +70,10 @@ def all_above(left: Series, right: Series) -> bool:
     return above(differences.min(), 0)
 
 
-def leads(system: str, column: Series) -> bool:
-    """Whether a system is above every other one of a column; `Missing` where it or others are not there."""
-    is_system = column.index.get_level_values("system") == system
+def leads(system: str | tuple[str, str], column: Series) -> bool:
+    """Whether a system, or one at its place (`("DPR", "sphere")`), is above every other one of a column; `Missing` where it or
+    others are not there."""
+    is_system = column.index.isin([system], level="system" if isinstance(system, str) else None)
     if is_system.all() or not is_system.any():
         raise Missing(f"{system} and others")
     return above(column[is_system].min(), column[~is_system].max())

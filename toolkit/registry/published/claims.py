@@ -3,19 +3,14 @@
 `toolkit.registry.published.claim_functions` has the function of each, by its id.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.published.claim_functions import FUNCTIONS
 from toolkit.registry.published.claim_numbers import Missing
 from toolkit.registry.published.paper_tables import PUBLISHED, Cell
-
-if TYPE_CHECKING:
-    pass
 
 
 class Claim(NamedTuple):

@@ -1,7 +1,5 @@
 """Scores of runs beside what a paper prints of their systems, and a paper's claims and tests over them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -2,8 +2,6 @@
 zero-shot ones (the headings of its table 1).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 So are public results of many models, a row a model and group (MTEB's on FollowIR).
 """
 
-from __future__ import annotations
-
 import csv
 import functools
 import re

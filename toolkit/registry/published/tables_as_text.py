@@ -1,7 +1,5 @@
 """The tables that papers print as text: with a row a system, or a row a number for programs; and their claims."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

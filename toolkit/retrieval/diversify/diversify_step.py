@@ -171,23 +171,20 @@ class Diversify(Step):
         if not self.groups:
             self._prepare_groups(runs, results)
         embedded = self.vectors.embed(self._wanted(runs))
-        tuning: dict[str, Any] = {}  # what the record says of it: each lambda with its value
+        lams, tuned = self.lams, {}  # the second is what the record says of the tuning
         if self.dev:
             parts = [self._mmr(run, embedded, self.lams) for run in self.dev.values()]
             values = tune({lam: join_runs(part[lam] for part in parts) for lam in self.lams}, self.judged)
             say(f"MRecall@{CUTOFF}: " + ", ".join(f"{value:.4f} with lambda {lam:g}" for lam, value in values.items()))
-            tuning = {
-                "measure": f"MRecall@{CUTOFF}",
-                "runs": list(self.dev),
-                "data sets": [each.source for each in self.judged],
-            }
-            tuning["values"] = [{"lambda": lam, "value": value} for lam, value in values.items()]
-        lams = [best_lambda({row["lambda"]: row["value"] for row in tuning["values"]})] if tuning else self.lams
+            lams = [best_lambda(values)]
+            tried = [{"lambda": lam, "value": value} for lam, value in values.items()]
+            sets = [each.source for each in self.judged]
+            tuned = {"tuned": {"measure": f"MRecall@{CUTOFF}", "runs": list(self.dev), "data sets": sets, "values": tried}}
         new: list[Made] = []
         for made in results.runs:
             constant = scales(made.run, self.normalisation, self.scale)
             for lam, run in self._mmr(made.run, embedded, lams).items():
-                facts = {**self._report(lam, constant), **({"tuned": tuning} if tuning else {})}
+                facts = {**self._report(lam, constant), **tuned}
                 provenance = made.provenance.inherited().step("diversification", facts).having(made_of=dict(made.facts))
                 tag, slots = f"{made.run.tag or 'run'}.{self.method(lam)}", {"lam": f"{lam:g}", "method": self.method(lam)}
                 new.append(Made(replace(run, tag=tag), provenance, made.source, slots=slots))

@@ -16,7 +16,8 @@ from toolkit.core.system.progress import progress, say
 from toolkit.core.templates import Input, doc_input
 from toolkit.files.provenance import comparing, model_identity
 from toolkit.files.store.keyed_cache import KeyedCache, key_of
-from toolkit.models.checkpoints.local_checkpoints import check_usable, is_pinned
+from toolkit.models.checkpoints.local_checkpoints import check_usable, is_pinned, resolved_identity
+from toolkit.models.computing import device_of, pick_precision
 from toolkit.models.vectors.faiss_index import take_rows
 from toolkit.retrieval.diversify.mmr import cosines
 from toolkit.retrieval.texts import check_texts
@@ -91,15 +92,11 @@ class SystemVectors:
         """The numbers it computes with; empty where only a server knows."""
         if self.spec.loader == "endpoint":
             return ""
-        from toolkit.models.computing import device_of, pick_precision
-
         return pick_precision(self.spec, self.how.get("precision"), device_of(self.spec, self.how.get("device")))
 
     @cached_property
     def cache(self) -> KeyedCache:
         """The file of vectors of all that a vector depends on beside its text."""
-        from toolkit.models.checkpoints.local_checkpoints import resolved_identity
-
         spec = self.spec
         trust = bool(self.how.get("trust_remote_code"))
         digest = key_of([resolved_identity(spec, trust_remote_code=trust, precision=self.precision), spec.parameters]).hex()

@@ -24,7 +24,8 @@ from toolkit.files.formats.indexes import system_facts, write_index_record
 from toolkit.files.provenance import model_identity, versions
 from toolkit.files.store import new_folder
 from toolkit.files.texts.documents import Corpus, Counts
-from toolkit.models.vectors.late import HALF
+from toolkit.models.vectors.centroids import count_for, write_centroids
+from toolkit.models.vectors.late import HALF, LateIndex, LateWriter
 from toolkit.retrieval.encode import LIBRARIES, EncodeShards, encode_corpus, say_truncated, shards
 from toolkit.retrieval.index.build import check_output, refuse_empty
 from toolkit.retrieval.index.dense import build_dense_index
@@ -96,9 +97,6 @@ def build_late_index(
     Documents without text are left out and counted. Raises ToolkitError for a document that is broken, for an id that comes
     twice, for a corpus without text, and where `output` is something else than an index or an empty folder.
     """
-    from toolkit.models.vectors.centroids import count_for, write_centroids
-    from toolkit.models.vectors.late import LateIndex, LateWriter
-
     with _new_index(MULTIVECTOR, corpus, encoder, output, command, **by) as new:
         writer = LateWriter(new.folder)
         for docs, vectors in new.encoded():

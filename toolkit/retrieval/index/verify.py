@@ -1,7 +1,5 @@
 """Whether an index is what its record says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

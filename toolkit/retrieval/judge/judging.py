@@ -3,8 +3,6 @@
 And questions judged: which of two perspectives supports the claim that the question is about.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

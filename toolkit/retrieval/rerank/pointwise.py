@@ -17,7 +17,7 @@ from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.engine import Executor, LocalExecutor, ModelWork
 from toolkit.files.store.keyed_cache import KeyedCache, key_of
-from toolkit.models.rerankers.base import Pair, Reranker
+from toolkit.models.rerankers.base import Pair, Reranker, chunks
 from toolkit.retrieval.rerank.candidates import Candidates, Part, check_choices, read_candidates
 
 
@@ -100,8 +100,6 @@ def score_pairs(
 
     Batches depend on the unit alone: scores of a run that was resumed are those of one that was not interrupted.
     """
-    from toolkit.models.rerankers.base import chunks
-
     before, keys = reranker.truncated, [key_of(pair) for pair in pairs] if cache else []
     known = cache.get(keys, _score) if cache else {}
     if known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from toolkit.core.system.progress import progress
 from toolkit.core.templates import Input
 from toolkit.core.topics import Topic
 from toolkit.engine import Executor, units_of
+from toolkit.models.computing import device_of, pick_precision
 from toolkit.retrieval.encode import EncoderWork
 from toolkit.retrieval.index import Index
 from toolkit.retrieval.search import neural_engine
-
-if TYPE_CHECKING:
-    from toolkit.retrieval.search.neural_engine import Neural
 
 Block = TypeVar("Block")
 
@@ -55,7 +53,7 @@ class Known:
 
 
 def known_queries(
-    engine: Neural, indexes: Sequence[Index], searches: Sequence[Sequence[Topic]], executor: Executor
+    engine: neural_engine.Neural, indexes: Sequence[Index], searches: Sequence[Sequence[Topic]], executor: Executor
 ) -> list[Known]:
     """What the model makes of the topics of each search: encoded by workers, where it is not on a server.
 
@@ -122,8 +120,6 @@ class EncodeQueries(EncoderWork[list[tuple[int, Sequence[Input]]], list[list[Any
 
     def facts(self) -> dict[str, Any]:
         """What was loaded from where, the device, and the precision: what a run's record says."""
-        from toolkit.models.computing import device_of, pick_precision
-
         encoder, device = self._load(), device_of(self.spec, self.loading.get("device"))
         said = pick_precision(self.spec, self.loading.get("precision"), device)
         return {"origin": dict(encoder.origin), "device": device, "said": said, "precision": encoder.precision}

@@ -38,6 +38,7 @@ from toolkit.models.checkpoints.local_checkpoints import check_usable
 from toolkit.models.computing import device_of, pick_precision
 from toolkit.models.encoders import load_encoder
 from toolkit.models.lucene.jvm import check_installed
+from toolkit.models.vectors.centroids import PROBES, Centroids
 from toolkit.retrieval.encode import asked_of
 from toolkit.retrieval.index import Index, corpus_name, find_index
 from toolkit.retrieval.index.encoded_index import build_encoded
@@ -172,12 +173,9 @@ def search_dense(
     vectors = np.stack(list(queries.values()))
     if candidates is None:
         return run_of(topics, spec, queries, opened.search(vectors, hits, threads), opened.ids, tag, index)
-    names = [topic.query_id for topic in topics]
-    wanted = candidate_places([candidates[name] for name in names], opened.ids.places, index)
+    wanted = candidate_places([candidates[topic.query_id] for topic in topics], opened.ids.places, index)
     scores, positions = opened.score(vectors[rows_of(topics, spec, queries)], wanted)
-    run = _run(names, scores, positions, opened.ids, tag or spec.name, str(index))
-    say_unanswered(index, topics, run)
-    return run.head(hits)
+    return _run(topics, scores, positions, opened.ids, tag or spec.name, index).head(hits)
 
 
 def rows_of(topics: Sequence[Topic], spec: SystemSpec, queries: Iterable[Input]) -> list[int]:
@@ -198,13 +196,13 @@ def run_of(
     """The run of what was found for each different query, scores and positions (m, k), see `FaissIndex.search`."""
     rows = rows_of(topics, spec, queries)
     scores, positions = (each[rows] for each in found)
-    run = _run([topic.query_id for topic in topics], scores, positions, ids, tag or spec.name, str(index))
-    say_unanswered(index, topics, run)
-    return run
+    return _run(topics, scores, positions, ids, tag or spec.name, index)
 
 
-def _run(query_ids: list[str], scores: np.ndarray, positions: np.ndarray, ids: DocIds | ShardIds, tag: str, source: str) -> Run:
-    """(m, k) scores and positions as a run; -1 is no document, and a query without any has no lines."""
+def _run(
+    topics: Sequence[Topic], scores: np.ndarray, positions: np.ndarray, ids: DocIds | ShardIds, tag: str, index: Path
+) -> Run:
+    """(m, k) scores and positions as a run; -1 is no document, and a query without any has no lines, which is said."""
     queries, columns = np.nonzero(positions >= 0)
     scores = scores[queries, columns]
     places, docs = np.unique(positions[queries, columns], return_inverse=True)
@@ -214,11 +212,13 @@ def _run(query_ids: list[str], scores: np.ndarray, positions: np.ndarray, ids: D
         # rows are best first, and the first of equals is what unique returns
         _, first = np.unique(queries * len(known) + docs, return_index=True)
         first.sort()
-        say(f"note: {source} has several passages of some documents; the best one of each counts")
+        say(f"note: {index} has several passages of some documents; the best one of each counts")
         queries, docs, scores = queries[first], docs[first], scores[first]
     found, codes = np.unique(queries, return_inverse=True)
-    names = tuple(query_ids[number] for number in found.tolist())
-    return Run(names, codes.astype(np.int32), Ids(known, docs.astype(np.int32)), scores.astype(np.float64), tag=tag)
+    names = tuple(topics[number].query_id for number in found.tolist())
+    run = Run(names, codes.astype(np.int32), Ids(known, docs.astype(np.int32)), scores.astype(np.float64), tag=tag)
+    say_unanswered(index, topics, run)
+    return run
 
 
 def search_impact(
@@ -273,8 +273,6 @@ def search_late(
     probes  of an index that has centroids, how many cells to look into for each vector of a query; 0 scores all documents, as
             all candidates are; None is the default of `toolkit.models.vectors.centroids`
     """
-    from toolkit.models.vectors.centroids import PROBES, Centroids
-
     record = read_index_record(index)
     if record is None or record["kind"] != "multivector":
         raise ToolkitError(f"{index} is no index of token vectors", "`tandem index --type multivector` makes one")

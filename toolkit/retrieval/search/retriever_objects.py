@@ -1,7 +1,5 @@
 """The engine of objects of Python that find documents by themselves: a search service, another library's retriever."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -4,13 +4,11 @@ A unit is a shard and a block of queries. Of each shard come the best documents 
 document id they are those of one index, to the last bit: see `toolkit.models.vectors.faiss_shards`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +21,7 @@ from toolkit.models.vectors.faiss_shards import merge, none, open_shard, shard_c
 from toolkit.retrieval.index import Index
 from toolkit.retrieval.search.encoded_queries import Known, packed_value, unpacked_value
 from toolkit.retrieval.search.engines import Search, check_same
-from toolkit.retrieval.search.neural_engine import different_inputs, run_of, say_precision
-
-if TYPE_CHECKING:
-    from toolkit.retrieval.search.neural_engine import Neural
+from toolkit.retrieval.search.neural_engine import Neural, different_inputs, run_of, say_precision
 
 SEARCHED = 256  # different queries that are searched in a shard at once, a multiple of `models.vectors.TOGETHER`
 Found = tuple[np.ndarray, np.ndarray]  # scores (m, k) float32 and positions (m, k) int64
