@@ -16,6 +16,13 @@ from toolkit.core.errors import ToolkitError, from_memory_error, from_os_error, 
 from toolkit.core.system.progress import each_once, set_quiet
 from toolkit.core.system.terminal import safe_streams
 
+# what is no bug either -> its line for the user; None of a module that no extra brings
+READ_AS = {OSError: from_os_error, MemoryError: from_memory_error, ModuleNotFoundError: missing_module}
+
+
+def _read(error: Exception) -> ToolkitError | None:
+    return next((read(error) for kind, read in READ_AS.items() if isinstance(error, kind)), error)
+
 
 @contextmanager
 def refusals() -> Iterator[None]:
@@ -23,8 +30,7 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except (ToolkitError, OSError, MemoryError) as error:
-        read_as = {OSError: from_os_error, MemoryError: from_memory_error}
-        refused = next((of(error) for kind, of in read_as.items() if isinstance(error, kind)), error)
+        refused = _read(error)
         refused.status = 2
         raise refused from error
 
@@ -68,10 +74,6 @@ def _guarded(
                 status = run(args) or 0
             sys.stdout.flush()
             return status
-    except ToolkitError as error:
-        if debug:
-            raise
-        return _fail(error)
     except KeyboardInterrupt as end:
         print("; ".join(["interrupted", *getattr(end, "__notes__", ())]), file=sys.stderr)
         return 128 + (_exit["signal"] or signal.SIGINT)
@@ -79,19 +81,11 @@ def _guarded(
         # the reader of a pipe (`| head`) has gone: not an error, but nothing more may be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except ModuleNotFoundError as error:
-        missing = missing_module(error)
-        if debug or missing is None:
+    except (ToolkitError, *READ_AS) as error:
+        if debug or (refused := _read(error)) is None:
             raise
-        return _fail(missing)
-    except MemoryError as error:
-        if debug:
-            raise
-        return _fail(from_memory_error(error))
-    except OSError as error:
-        if debug:
-            raise
-        return _fail(from_os_error(error))
+        print("\n".join(refused.lines()), file=sys.stderr, flush=True)
+        return refused.status
     finally:
         set_quiet(False)
 
@@ -135,8 +129,3 @@ def _signals_as_interrupts() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _fail(error: ToolkitError) -> int:
-    print("\n".join(error.lines()), file=sys.stderr, flush=True)
-    return error.status
