@@ -118,8 +118,7 @@ def stance_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--opposing", metavar="RUN", help="run of the opposing perspectives, under the questions' ids")
     sub.add_argument("--perspectives", metavar="RUN", help="instead of both: a run of all perspectives, `<question>.<n>`")
     perspective_options(sub)
-    text = "query id, tab, the perspective that supports (default: the first of the two)"
-    sub.add_argument("--stances", metavar="TSV", help=text)
+    judging.stances_option(sub)
     cutoff_option(sub, 5)
     judging.by_query_option(sub)
 

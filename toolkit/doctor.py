@@ -14,12 +14,8 @@ MARKS = {"ok": "ok    ", "absent": "absent", "bad": "BAD   "}
 
 def parser() -> argparse.ArgumentParser:
     made = command("doctor", __doc__, EPILOG)
-    made.add_argument(
-        "--licences",
-        nargs="*",
-        metavar="EXTRA",
-        help="list the packages that extras (all, if none is named) bring here, with the version and licence of their metadata",
-    )
+    text = "list the packages that extras (all, if none is named) bring here, with the version and licence of their metadata"
+    made.add_argument("--licences", nargs="*", metavar="EXTRA", help=text)
     return made
 
 
