@@ -89,7 +89,8 @@ def compare(
     """
     chosen = measures if isinstance(measures, MeasureSet) else MeasureSet(tuple(measures), missing=missing)
     pairs = [(part, paired_values(a, b, part, chosen)) for part in judgments.parts]
-    changes = changes_of(pairs, chosen, testing)
+    if not (changes := changes_of(pairs, chosen, testing)):
+        raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
     moved = tuple(query for part, columns in pairs for query in _moved(part.group, columns))
     there = {part.group for part, columns in pairs if columns}
     left = [part.group for part in judgments.parts if part.group not in there]
@@ -101,10 +102,7 @@ def changes_of(
     pairs: Sequence[tuple[Part, Mapping[Key, PairedValues]]], chosen: MeasureSet, testing: Testing = USUAL
 ) -> list[Change]:
     """The changes alone, part by part and of their average, of values that are there already; `holm` is left out."""
-    numbers = numbers_of(pairs, per_group=chosen.per_group)
-    if not numbers:
-        raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
-    return [_change(*place, values, testing) for place, values in numbers.items()]
+    return [_change(*place, values, testing) for place, values in numbers_of(pairs, per_group=chosen.per_group).items()]
 
 
 def _change(group: str, key: Key, values: Sequence[PairedValues], testing: Testing) -> Change:

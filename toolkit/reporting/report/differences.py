@@ -67,8 +67,6 @@ def compared(model: ReportModel, a: RunFacts, b: RunFacts) -> list[Change]:
         keys = [Key(part.group, *column) for column in model.columns(part.group)]
         own, other = ({(key.measure, key.mode): facts.values[key] for key in keys if key in facts.values} for facts in (a, b))
         pairs.append((part, paired(own, other, part)))
-    if not any(columns for _, columns in pairs):
-        return []
     return changes_of(pairs, MeasureSet((), any(part.measures for part in model.judgments.parts)))
 
 

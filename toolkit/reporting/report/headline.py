@@ -97,8 +97,6 @@ def followed(model: ReportModel) -> list[Followed]:
             lists = blind(own_queries(facts.run, part), model.judgments.modes)
             ignoring = {(each.measure, each.mode): each for each in MeasureSet((measure,)).values(lists, part)}
             pairs.append((part, paired(ignoring, {(measure, mode): own}, part)))
-        if not any(columns for _, columns in pairs):
-            continue
         changes = changes_of(pairs, MeasureSet((measure,)))
         found += [(facts.name, change) for change in changes if change.group == overall_group(changes)]
     adjusted = holm([change.p for _, change in found])
@@ -235,8 +233,6 @@ def _from_base(model: ReportModel, facts: RunFacts, measure: str, base: str, ins
         if None not in values:
             key = (measure, instructed)
             pairs.append((part, paired({key: values[0]}, {key: values[1]}, part)))
-    if not any(columns for _, columns in pairs):
-        return None
     return next((change for change in changes_of(pairs, MeasureSet((measure,))) if change.group == model.overall), None)
 
 
