@@ -81,7 +81,7 @@ def collect(
             ),
             published=None,
         )
-        models.append(_model_of(evaluation, evaluation.benchmark, of_benchmark, measures, missing, ori_unit, x))
+        models.append(_model_of(evaluation, of_benchmark, measures, missing, ori_unit, x))
     if perspectives or stances:
         if len(models) > 1:
             raise ToolkitError("runs of perspectives are of one benchmark", "make a report of each benchmark")
@@ -126,13 +126,7 @@ def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str,
 
 
 def _model_of(
-    evaluation: Evaluation,
-    name: str | None,
-    sources: Sequence[Source],
-    measures: Sequence[str] | None,
-    missing: str,
-    ori_unit: str,
-    x: str,
+    evaluation: Evaluation, sources: Sequence[Source], measures: Sequence[str] | None, missing: str, ori_unit: str, x: str
 ) -> ReportModel:
     runs, records = _named(evaluation.runs, sources)
     evaluation = replace(evaluation, runs=tuple(runs), records=records)
@@ -150,14 +144,15 @@ def _model_of(
         for name, run in zip(names, evaluation.runs, strict=True)
     ]
     order = list(headings())
-    selection = find(name) if name else None
+    benchmark = evaluation.benchmark
+    selection = find(benchmark) if benchmark else None
     return ReportModel(
         name=judgments.name,
         benchmark=load(selection.benchmark).spec if selection else None,
         judgments=judgments,
         runs=tuple(sorted(runs, key=lambda facts: (order.index(facts.heading), natural(facts.name)))),
         measures=tuple(dict.fromkeys(row.measure for row in scores.rows)),
-        topics=tuple(resolve_topics(name).topics) if name else (),
+        topics=tuple(resolve_topics(benchmark).topics) if benchmark else (),
         notes=scores.notes,
         x=x,
     )
