@@ -9,7 +9,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
-from toolkit.evaluation.scores.judgments import Declared, Judgments, Part, perspective_judgments, read_runs
+from toolkit.evaluation.scores.judgments import Judgments, Part, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.evaluation.scores.subtopics import has_subtopics, named_perspectives, unjudged_notes, unlined_note
 from toolkit.metrics.families.join import positions
@@ -46,17 +46,8 @@ def coverage(runs: Sequence[Run], judgments: Judgments, *, depth: int = DEPTH, b
     return Scores(tuple(rows), tuple(_notes(runs, covered, judgments, depth)))
 
 
-def tables(
-    runs: Sequence[str],
-    benchmark: str | None = None,
-    qrels: Sequence[str] | None = None,
-    modes: Declared = None,
-    *,
-    depth: int = DEPTH,
-    by_query: bool = False,
-) -> Shown:
-    """`coverage` of run files, judged by a benchmark, qrels, or qrels for the benchmark's groups."""
-    judged = perspective_judgments(benchmark, qrels, modes)
+def tables(runs: Sequence[str], judged: Judgments, *, depth: int = DEPTH, by_query: bool = False) -> Shown:
+    """`coverage` of run files."""
     return shown(coverage(read_runs(runs, judged, apart=True), judged, depth=depth, by_query=by_query), by_query=by_query)
 
 

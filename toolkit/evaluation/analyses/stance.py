@@ -11,7 +11,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.analyses.coverage import check_perspectives
 from toolkit.evaluation.scores import stance as sides
-from toolkit.evaluation.scores.judgments import Declared, Judgments, perspective_judgments, read_runs
+from toolkit.evaluation.scores.judgments import Judgments, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.evaluation.scores.subtopics import unjudged_notes, unlined_note
 from toolkit.files.formats import read_run
@@ -59,25 +59,22 @@ def stance(
 
 def tables(
     question: str,
+    judged: Judgments,
     supporting: str | None = None,
     opposing: str | None = None,
     perspectives: str | None = None,
-    benchmark: str | None = None,
-    qrels: Sequence[str] | None = None,
-    modes: Declared = None,
     *,
     stances: str | None = None,
     cutoff: int = sides.CUTOFF,
     by_query: bool = False,
 ) -> Shown:
-    """`stance` of run files, judged as in `coverage.tables`.
+    """`stance` of run files.
 
     perspectives  in place of those of the two sides: a run of all perspectives, see `by_stance`
     stances       the file that `read_stances` reads
     """
     if perspectives and (supporting or opposing):
         raise ToolkitError("the perspectives' runs are named twice", "--perspectives, or --supporting and --opposing")
-    judged = perspective_judgments(benchmark, qrels, modes)
     known = sides.read_stances(stances) if stances else None
     files = {form: file for form, file in zip(sides.FORMS, (question, supporting, opposing), strict=True) if file}
     runs = dict(zip(files, read_runs(list(files.values()), judged), strict=True))

@@ -176,13 +176,6 @@ def judged_by(benchmark: str | None, qrels: Any = None, declared: Declared = Non
     return from_benchmark(benchmark, sources) if benchmark else from_files(sources, modes)
 
 
-def perspective_judgments(benchmark: str | None, qrels: Sequence[str] | None, declared: Declared = None) -> Judgments:
-    """`judged_by` where both may be named: judgments of one's own for the benchmark's groups. ToolkitError where neither is."""
-    if not qrels and not benchmark:
-        raise ToolkitError("there are no judgments of the runs", "name --qrels, --benchmark, or both")
-    return judged_by(benchmark, qrels, declared)
-
-
 def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequence[Topic], given: Qrels | None) -> Part:
     modes = selection.modes or ("",)
     if given is None:
