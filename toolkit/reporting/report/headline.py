@@ -159,7 +159,7 @@ def _ignoring(name: str, rows: Sequence[Followed]) -> Statement:
     change = row.change
     text = (
         f"{row.name} has {name} {number(row.value)}; its own ranking with instructions ignored has {number(row.blind)} "
-        f"(difference {signed(change.difference)}; {_tested(change, row.p)}, over core queries"
+        f"(difference {number(change.difference, '+')}; {_tested(change, row.p)}, over core queries"
         f"{', after Holm' * (len(rows) > 1)})."
     )
     for verdict, fits in (
@@ -210,10 +210,10 @@ def _relevance(model: ReportModel, facts: RunFacts) -> Statement | None:
         return None
     apart = change.low > 0 or change.high < 0
     verb = ("rises" if change.difference > 0 else "falls") if apart else "goes"
-    interval = f"95\u00a0% interval {signed(change.low)} to {signed(change.high)}"
+    interval = f"95\u00a0% interval {number(change.low, '+')} to {number(change.high, '+')}"
     shown = _tested(change, change.p) if change.untested else interval if apart else f"{interval}, no change shown"
     ends = f"from {number(change.a)} ({base}) to {number(change.b)} ({instructed})"
-    text = f"{shown_measure(measure)} of {facts.name} {verb} {ends}: {signed(change.difference)}, {shown}."
+    text = f"{shown_measure(measure)} of {facts.name} {verb} {ends}: {number(change.difference, '+')}, {shown}."
     ignoring = facts.reference(BLIND, Key(model.overall, measure, instructed))
     if ignoring is not None:
         text += f" With instructions ignored it is {number(ignoring)} ({instructed})."
@@ -302,11 +302,6 @@ def _names(names: Sequence[str]) -> str:
     return "".join(shown) if len(shown) < 2 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def number(value: float) -> str:
-    """Three decimals, a true minus, and no -0.000."""
-    return f"{value:z.3f}".replace("-", "\u2212")
-
-
-def signed(value: float) -> str:
-    """The same with its sign."""
-    return f"{value:+z.3f}".replace("-", "\u2212")
+def number(value: float, sign: str = "") -> str:
+    """Three decimals, a true minus, and no -0.000; where `sign` is `+`, with it."""
+    return f"{value:{sign}z.3f}".replace("-", "\u2212")
