@@ -63,18 +63,15 @@ class _OneStep(pt.Transformer):
         selection = find(index) if index else None
         self._benchmark = load(selection.benchmark) if selection else None
         groups = selection.groups if selection else ()
-        self._known = {topic.query_id: (group, topic) for group in groups for topic in self._topics(group)}
+        modes = self._benchmark.spec.modes or ("",) if self._benchmark else ()
+        found = ((group, topic) for group in groups for mode in modes for topic in self._benchmark.topics(group, mode))
+        self._known = {topic.query_id: (group, topic) for group, topic in found}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.step.name!r}{f', {self.index!r}' if self.index else ''})"
 
     def __str__(self) -> str:
         return self.step.name
-
-    def _topics(self, group: str) -> list[Topic]:
-        if (benchmark := self._benchmark) is None:
-            return []
-        return [topic for mode in benchmark.spec.modes or ("",) for topic in benchmark.topics(group, mode)]
 
     def _topic_set(self, queries: pd.DataFrame) -> TopicSet:
         """The queries by the group of the benchmark that they are of: each group has documents of its own.
