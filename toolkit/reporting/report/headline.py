@@ -108,7 +108,11 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
     rows = {row.name: row for row in beside_blind}
     if len(model.runs) == 1:
         (run,) = first
-        return f"{run} {_verdict(rows[run])} ({name} {value})." if rows else f"{run} has {name} {value}."
+        if not rows:
+            return f"{run} has {name} {value}."
+        follows = "does worse than ignoring the instructions" if rows[run].worse else "is not shown to follow its instructions"
+        follows = "follows its instructions: it beats ignoring them" if rows[run].beats else follows
+        return f"{run} {follows}{_in_brackets(rows[run])} ({name} {value})."
     found = ranked(model).get(Key(model.overall, *leading(model)))
     ahead = [each.name for each in found.systems if each.last == 1] if found else []  # told apart from every other, and better
     alone = len(first) == 1 and first[0] in ahead
@@ -132,13 +136,6 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
     how_many = every if len(beating) == len(rows) else f"{count} of {len(rows)}"
     own = "is shown to follow its" if len(beating) == 1 else "are shown to follow their"
     return f"{best}{unclear}; {how_many} systems {own} instructions."
-
-
-def _verdict(row: Followed) -> str:
-    if row.beats:
-        return f"follows its instructions: it beats ignoring them{_in_brackets(row)}"
-    said = "does worse than ignoring the instructions" if row.worse else "is not shown to follow its instructions"
-    return f"{said}{_in_brackets(row)}"
 
 
 def _in_brackets(row: Followed) -> str:
@@ -205,7 +202,14 @@ def _relevance(model: ReportModel, facts: RunFacts) -> Statement | None:
     measure = next((measure for measure, mode in columns if mode == base), "")
     if not base or not {(measure, base), (measure, instructed)} <= set(columns):
         return None
-    change = _from_base(model, facts, measure, base, instructed)
+    pairs = []  # the run's own number in both modes, whose change is over core queries
+    for part in model.judgments.parts:
+        values = [facts.values.get(Key(part.group, measure, mode)) for mode in (base, instructed)]
+        if None not in values:
+            key = (measure, instructed)
+            pairs.append((part, paired({key: values[0]}, {key: values[1]}, part)))
+    changes = changes_of(pairs, MeasureSet((measure,)))
+    change = next((change for change in changes if change.group == model.overall), None)
     if change is None:
         return None
     apart = change.low > 0 or change.high < 0
@@ -223,17 +227,6 @@ def _relevance(model: ReportModel, facts: RunFacts) -> Statement | None:
     if len(model.runs) > 1 and facts.name not in top:
         text += f" Highest with instructions: {_names(top)} ({number(most)})."
     return Statement("In relevance", text)
-
-
-def _from_base(model: ReportModel, facts: RunFacts, measure: str, base: str, instructed: str) -> Change | None:
-    """The change of a run's own number from the base to the instructed mode, over core queries."""
-    pairs = []
-    for part in model.judgments.parts:
-        values = [facts.values.get(Key(part.group, measure, mode)) for mode in (base, instructed)]
-        if None not in values:
-            key = (measure, instructed)
-            pairs.append((part, paired({key: values[0]}, {key: values[1]}, part)))
-    return next((change for change in changes_of(pairs, MeasureSet((measure,))) if change.group == model.overall), None)
 
 
 def _told_apart(model: ReportModel, name: str) -> Statement | None:
