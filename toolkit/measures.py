@@ -18,11 +18,9 @@ from toolkit.parsers import command, main, options_of, subcommands
 from toolkit.printing import write_tables
 from toolkit.shell import guard
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-
 
 def parser() -> argparse.ArgumentParser:
-    result = command("measures", SUMMARY, EXAMPLES)
+    result = command("measures", __doc__)
     add = subcommands(result)
     table_options(add("list", "list every measure that Tandem adds to ir_measures", list_all), numbers=False, tsv=True)
     show_parser = add("show", "show the card of one measure", show)

@@ -1,4 +1,14 @@
-"""report runs: one page with tables, plots and queries, or tables and figures for papers"""
+"""report runs: one page with tables, plots and queries, or tables and figures for papers
+
+examples:
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --output report.html
+  tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --output report.html
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --format latex --tables main --width column
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --plots figures
+  tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --site public
+
+Of several benchmarks, each run is judged by the one whose queries it has. With --plots alone only figures are written.
+"""
 
 import argparse
 import sys
@@ -13,19 +23,9 @@ from toolkit.printing import note
 from toolkit.reporting.tables.text_table import KINDS, check_kinds
 from toolkit.shell import guard
 
-EPILOG = """\
-examples:
-  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --output report.html
-  tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --output report.html
-  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --format latex --tables main --width column
-  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --plots figures
-  tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --site public
-
-Of several benchmarks, each run is judged by the one whose queries it has. With --plots alone only figures are written."""
-
 
 def parser() -> argparse.ArgumentParser:
-    made = command("report", __doc__, EPILOG)
+    made = command("report", __doc__)
     made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any format: [MODE=]F")
     judgment_options(made, benchmarks=True)
     ori_unit_option(made)
