@@ -11,7 +11,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.notes import MISLEADS, Note
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Score, in_mode
-from toolkit.evaluation.comparison.primary import Number, primary_numbers, shown_numbers
+from toolkit.evaluation.comparison.primary import Number, primary_numbers
 from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.evaluation.scores.paired_values import Key, PairedValues, numbers_of, paired_values
 from toolkit.evaluation.scores.scoring import AVERAGE, SCORE, TOGETHER, MeasureSet
@@ -142,7 +142,7 @@ class Family(NamedTuple):
         if not self.numbers:
             return "no number is marked: neither more nor less of what is compared is better"
         times = f"{self.runs} run{'s' * (self.runs != 1)} x {len(self.numbers)} number{'s' * (len(self.numbers) != 1)}"
-        where = f"{shown_numbers(self.numbers)}, {self.group}"
+        where = ", ".join([*(in_mode(*number) for number in self.numbers), self.group])
         return f"*: p < {SIGNIFICANT} after Holm's correction over {times} ({where})"
 
 

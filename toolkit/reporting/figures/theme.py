@@ -97,12 +97,6 @@ def drawn_runs(model: ReportModel) -> list[str]:
     return [facts.name for facts in model.runs if facts.name in best or not few]
 
 
-def leading_only(model: ReportModel) -> str:
-    """In words, which runs are drawn; empty where all are."""
-    few = len(model.runs) > MOST
-    return f"Drawn are the {MOST} best of {len(model.runs)} runs, or on a page those that are chosen." if few else ""
-
-
 def only_leading(chart: alt.Chart, model: ReportModel) -> alt.Chart:
     """A chart of lines or points, whose rows `lead` has marked: the chosen runs alone, or the leading ones."""
     if len(model.runs) <= MOST:
@@ -156,11 +150,6 @@ def run_rows(model: ReportModel, names: Sequence[str] | None = None) -> alt.Y:
 def row_height(model: ReportModel) -> int:
     """Pixels of a row a run: fewer where there are many."""
     return 20 if len(model.runs) <= 40 else 13
-
-
-def zero_line() -> alt.Chart:
-    """A dashed line through zero of the horizontal axis."""
-    return chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(x=alt.datum(0))
 
 
 def focused(whole: float = 1.0) -> Any:

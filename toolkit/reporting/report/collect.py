@@ -1,7 +1,7 @@
 """From runs and benchmarks that a user names to what a report is made of."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,12 @@ def _model_of(
     scores = evaluation.scores(measures, by_query=True, missing=missing, **more)
     share = evaluation.measure_set([JUDGED], missing)
     judged = {run.tag: score(run, judgments, share) for run in evaluation.runs}
-    rows = _by_run(scores.rows)
+    # run -> its own name and those of its references, which stand behind its rows -> rows
+    rows: dict[str, dict[str, list[Score]]] = {}
+    tag = ""
+    for row in scores.rows:
+        tag = tag if is_reference(row.run) else row.run
+        rows.setdefault(tag, {}).setdefault(row.run.removesuffix(f" of {tag}"), []).append(row)
     names = run_names([NamedRun(run.tag, run.source, records[run.tag]) for run in evaluation.runs])
     runs = [
         _facts(name, run, _files(sources, run), records[run.tag], rows[run.tag], judged[run.tag], scores.findings[run.tag])
@@ -168,17 +173,6 @@ def _named(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[list[Run], R
     by_path = [run.tag in run.source.split(", ") and name not in tags for run, name in zip(runs, names, strict=True)]
     named = [replace(run, tag=name) if path else run for run, name, path in zip(runs, names, by_path, strict=True)]
     return sorted(named, key=lambda run: run.tag), {new.tag: records[run.tag] for new, run in zip(named, runs, strict=True)}
-
-
-def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
-    """Run -> its own name and those of its references -> rows; the references of a run stand behind its rows."""
-    by_run: dict[str, dict[str, list[Score]]] = {}
-    tag = ""
-    for row in rows:
-        if not is_reference(row.run):
-            tag = row.run
-        by_run.setdefault(tag, {}).setdefault(row.run.removesuffix(f" of {tag}"), []).append(row)
-    return by_run
 
 
 def _records(sources: Sequence[Source], runs: Sequence[Run]) -> Records:
