@@ -227,10 +227,8 @@ def _index(record: Mapping[str, Any], selection: Selection) -> str:
     folders = list(dict.fromkeys(index.get("folder", "") for index in record["data"]["indexes"]))
     if len(folders) == 1 and folders[0] and Path(folders[0]).is_dir():
         return folders[0]
-    raise ToolkitError(
-        f"the run was made over {', '.join(names)}, which is not found",
-        "search the benchmark's own corpora, a prebuilt index or one folder",
-    )
+    hint = "search the benchmark's own corpora, a prebuilt index or one folder"
+    raise ToolkitError(f"the run was made over {', '.join(names)}, which is not found", hint)
 
 
 def _refuse_own(record: Mapping[str, Any], selection: Selection, system: Mapping[str, Any]) -> None:
