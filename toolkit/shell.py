@@ -35,14 +35,11 @@ def refusals() -> Iterator[None]:
         raise refused from error
 
 
+Command = Callable[[argparse.Namespace], int | None]  # what its arguments do; the exit status, None for 0
 _exit: dict[str, int | None] = {"status": None, "signal": None}
 
 
-def guard(
-    parser: Callable[[], argparse.ArgumentParser],
-    run: Callable[[argparse.Namespace], int | None],
-    argv: list[str] | None = None,
-) -> int:
+def guard(parser: Callable[[], argparse.ArgumentParser], run: Command, argv: list[str] | None = None) -> int:
     """Parse, run, and turn what goes wrong into one line and an exit status.
 
     0 (or what `run` returns) when all went well, 1 for a failure, 2 for wrong usage or input; 130 after Ctrl-C, 143 and 129
@@ -59,9 +56,7 @@ def guard(
     return status
 
 
-def _guarded(
-    parser: Callable[[], argparse.ArgumentParser], run: Callable[[argparse.Namespace], int | None], argv: list[str]
-) -> int:
+def _guarded(parser: Callable[[], argparse.ArgumentParser], run: Command, argv: list[str]) -> int:
     debug = "--debug" in argv
     try:
         with _signals_as_interrupts():
