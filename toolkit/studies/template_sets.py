@@ -127,10 +127,8 @@ def movement_notes(given: Evaluation, variants: Sequence[Variant], missing: str)
         gains = sign * change.difference > 0 and change.p < SIGNIFICANT
         if alike < ALIKE and not gains:
             between = f"({change.untested})" if np.isnan(change.low) else f"({change.low:+.4f} to {change.high:+.4f})"
-            notes.append(
-                f"{system} moves much and gains nothing: RBO {alike:.2f} to its ranking without instructions, "
-                f"{' '.join(filter(None, number))} {change.difference:+.4f} {between}"
-            )
+            moved = f"{system} moves much and gains nothing: RBO {alike:.2f} to its ranking without instructions"
+            notes.append(f"{moved}, {' '.join(filter(None, number))} {change.difference:+.4f} {between}")
     return notes
 
 

@@ -44,10 +44,8 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by
     counts = f"of {len(gap):,} instances {higher:,} score higher query first, {lower:,} lower, {equal:,} equally"
     notes = [*judgments.notes, *unknown, counts]
     if equal == len(gap):
-        notes.append(
-            "no instance scores differently: a bag of words (BM25) has no order; "
-            "of other systems `tandem systems explain` shows what was sent"
-        )
+        sent = "of other systems `tandem systems explain` shows what was sent"
+        notes.append(f"no instance scores differently: a bag of words (BM25) has no order; {sent}")
     for run, mode in ((first, MODES[0]), (second, MODES[1])):
         notes += [f"{mode}, {note}" for note in run_notes([run], judgments, [measures[0]], "worst")]
     return Scores(tuple(rows), tuple(notes))

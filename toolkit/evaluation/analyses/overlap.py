@@ -140,10 +140,8 @@ def _notes(runs: Sequence[Run], lexical: Run, judgments: Judgments, depth: int, 
     yield from judgments.notes
     judged = [query_id for part in judgments.parts for query_id in part.qrels.query_ids]
     absent = len(set(judged).difference(lexical.query_ids))
-    yield (
-        f"dropped: instances with a relevant document in the top {depth} of {lexical.tag or lexical.source}, "
-        f"which lacks {absent:,} of {len(judged):,} instances (they stay)"
-    )
+    solved = f"instances with a relevant document in the top {depth} of {lexical.tag or lexical.source}"
+    yield f"dropped: {solved}, which lacks {absent:,} of {len(judged):,} instances (they stay)"
     shallow = int(lexical.lengths.max(initial=0))
     if shallow < depth:
         yield f"{lexical.tag or lexical.source} is at most {shallow} documents deep"

@@ -229,10 +229,8 @@ def _wording_notes(sources: Sequence[Source]) -> Iterator[str]:
     for file, report in _judging(sources):
         if "prompt_source" in report and not re.fullmatch(r"(paper|model) \(.*\)", str(report.get("prompt_of"))):
             prompt = f"our {report.get('prompt_name')}" if report.get("prompt") == "ours" else report.get("prompt")
-            yield (
-                f"{file}: {report.get('name')} was asked by {prompt}; the published wording is in {report['prompt_source']}, "
-                "and only that wording's judgments compare with published numbers"
-            )
+            asked = f"{report.get('name')} was asked by {prompt}; the published wording is in {report['prompt_source']}"
+            yield f"{file}: {asked}, and only that wording's judgments compare with published numbers"
 
 
 def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str]:

@@ -139,10 +139,3 @@ def against(model: ReportModel, baseline: str, run: str, key: Key) -> str:
         return ""
     better = (change.difference > 0) != (registry.measure(key.measure).direction == "lower")
     return DAGGER if better else WORSE
-
-
-def tested_measures(model: ReportModel) -> set[str]:
-    """The measures that every group has values of, query by query: only means of these can be tested."""
-    parts = [part.group for part in model.judgments.parts]
-    keys = {key for facts in model.runs for key in facts.values}
-    return {key.measure for key in keys if all(Key(part, key.measure, key.mode) in keys for part in parts)}
