@@ -112,7 +112,7 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
             return f"{run} has {name} {value}."
         follows = "does worse than ignoring the instructions" if rows[run].worse else "is not shown to follow its instructions"
         follows = "follows its instructions: it beats ignoring them" if rows[run].beats else follows
-        return f"{run} {follows}{_in_brackets(rows[run])} ({name} {value})."
+        return f"{run} {follows} ({_tested(rows[run].change, rows[run].p)}) ({name} {value})."
     found = ranked(model).get(Key(model.overall, *leading(model)))
     ahead = [each.name for each in found.systems if each.last == 1] if found else []  # told apart from every other, and better
     alone = len(first) == 1 and first[0] in ahead
@@ -122,11 +122,12 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
         return f"{best}{unclear}."
     beating = [row.name for row in beside_blind if row.beats]
     leading_row = rows[first[0]]
+    tested = _tested(leading_row.change, leading_row.p)
     if leading_row.worse:
-        return f"{best}{unclear}; even so worse than ignoring the instructions{_in_brackets(leading_row)}."
+        return f"{best}{unclear}; even so worse than ignoring the instructions ({tested})."
     if not beating:
         shown = "its instructions" if len(first) == 1 else "their instructions"
-        follows = f"{best}{unclear}; not shown to follow {shown}{_in_brackets(leading_row)}"
+        follows = f"{best}{unclear}; not shown to follow {shown} ({tested})"
         others = [row.name for row in beside_blind if row.name not in first]
         return f"{follows}, nor is any other of {len(rows)} systems." if others else f"{follows}."
     if beating == list(first) and len(beating) == 1:
@@ -136,11 +137,6 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
     how_many = every if len(beating) == len(rows) else f"{count} of {len(rows)}"
     own = "is shown to follow its" if len(beating) == 1 else "are shown to follow their"
     return f"{best}{unclear}; {how_many} systems {own} instructions."
-
-
-def _in_brackets(row: Followed) -> str:
-    """` (p = 0.36)`, or why there is none."""
-    return f" ({_tested(row.change, row.p)})"
 
 
 def _tested(change: Change, p: float) -> str:
