@@ -13,7 +13,7 @@ Java is started by what Lucene searches, as everywhere in Tandem, and not by the
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -61,11 +61,11 @@ class _OneStep(pt.Transformer):
         super().__init__()
         self.step, self.index = step, index
         selection = find(index) if index else None
-        self._benchmark = load(selection.benchmark) if selection else None
-        groups = selection.groups if selection else ()
-        modes = self._benchmark.spec.modes or ("",) if self._benchmark else ()
-        found = ((group, topic) for group in groups for mode in modes for topic in self._benchmark.topics(group, mode))
-        self._known = {topic.query_id: (group, topic) for group, topic in found}
+        self._benchmark = benchmark = load(selection.benchmark) if selection else None
+        self._known: dict[str, tuple[str, Topic]] = {}
+        if selection and benchmark:
+            for group, mode in product(selection.groups, benchmark.spec.modes or ("",)):
+                self._known |= {topic.query_id: (group, topic) for topic in benchmark.topics(group, mode)}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.step.name!r}{f', {self.index!r}' if self.index else ''})"

@@ -44,6 +44,7 @@ def run(args: argparse.Namespace) -> None:
         benchmark, qrels, modes = (given.pop(name) for name in ("benchmark", "qrels", "modes"))
         if not qrels and not benchmark:
             raise ToolkitError("there are no judgments of the runs", "name --qrels, --benchmark, or both")
+        # a benchmark that nobody named gives way to qrels
         given["judged"] = judged_by(None if qrels and benchmark == args.default else benchmark, qrels, modes)
     tables, forms = analysis.tables(**given)
     write_tables(tables, args, forms=forms)
