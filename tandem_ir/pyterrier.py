@@ -13,7 +13,7 @@ Java is started by what Lucene searches, as everywhere in Tandem, and not by the
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -61,20 +61,17 @@ class _OneStep(pt.Transformer):
         super().__init__()
         self.step, self.index = step, index
         selection = find(index) if index else None
-        self._benchmark = load(selection.benchmark) if selection else None
-        groups = selection.groups if selection else ()
-        self._known = {topic.query_id: (group, topic) for group in groups for topic in self._topics(group)}
+        self._benchmark = benchmark = load(selection.benchmark) if selection else None
+        self._known: dict[str, tuple[str, Topic]] = {}
+        if selection and benchmark:
+            for group, mode in product(selection.groups, benchmark.spec.modes or ("",)):
+                self._known |= {topic.query_id: (group, topic) for topic in benchmark.topics(group, mode)}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.step.name!r}{f', {self.index!r}' if self.index else ''})"
 
     def __str__(self) -> str:
         return self.step.name
-
-    def _topics(self, group: str) -> list[Topic]:
-        if (benchmark := self._benchmark) is None:
-            return []
-        return [topic for mode in benchmark.spec.modes or ("",) for topic in benchmark.topics(group, mode)]
 
     def _topic_set(self, queries: pd.DataFrame) -> TopicSet:
         """The queries by the group of the benchmark that they are of: each group has documents of its own.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from toolkit import judging_options as judging
+from toolkit.core.errors import ToolkitError
 from toolkit.model_options import endpoint_options, systems_option, trust_python_option
 from toolkit.options import depth_option, table_options, topics_option
 from toolkit.parsers import command, main, subcommands
@@ -24,15 +26,27 @@ def parser() -> argparse.ArgumentParser:
     for subcommand, options in SUBCOMMANDS.items():
         sub = add(subcommand, options.__doc__, run)
         options(sub)
-        sub.set_defaults(own=sub.names())
+        sub.set_defaults(own=sub.names(), default=sub.get_default("benchmark"))
         table_options(sub)
     return made
 
 
 def run(args: argparse.Namespace) -> None:
-    """Show what the analysis of a subcommand makes of its own options, which are called as the parameters are."""
+    """Show what the analysis of a subcommand makes of its own options, which are called as the parameters are.
+
+    Most take what judges their runs as one thing, `judged`.
+    """
     analysis = import_module(f"toolkit.evaluation.analyses.{args.subcommand}")
-    tables, forms = analysis.tables(**{name: getattr(args, name) for name in args.own})
+    given = {name: getattr(args, name) for name in args.own}
+    if "judged" in signature(analysis.tables).parameters:
+        from toolkit.evaluation.scores.judgments import judged_by
+
+        benchmark, qrels, modes = (given.pop(name) for name in ("benchmark", "qrels", "modes"))
+        if not qrels and not benchmark:
+            raise ToolkitError("there are no judgments of the runs", "name --qrels, --benchmark, or both")
+        # a benchmark that nobody named gives way to qrels
+        given["judged"] = judged_by(None if qrels and benchmark == args.default else benchmark, qrels, modes)
+    tables, forms = analysis.tables(**given)
     write_tables(tables, args, forms=forms)
 
 
@@ -118,8 +132,7 @@ def stance_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--opposing", metavar="RUN", help="run of the opposing perspectives, under the questions' ids")
     sub.add_argument("--perspectives", metavar="RUN", help="instead of both: a run of all perspectives, `<question>.<n>`")
     perspective_options(sub)
-    text = "query id, tab, the perspective that supports (default: the first of the two)"
-    sub.add_argument("--stances", metavar="TSV", help=text)
+    judging.stances_option(sub)
     cutoff_option(sub, 5)
     judging.by_query_option(sub)
 

@@ -1,4 +1,14 @@
-"""show what changed between runs, by how much, and whether it is more than chance"""
+"""show what changed between runs, by how much, and whether it is more than chance
+
+examples:
+  tandem diff bm25.trec minilm.trec --benchmark infosearch-mini
+  tandem diff a.trec b.trec c.trec --qrels qrels.txt -m nDCG@10 -m AP --relative
+  tandem diff a.trec b.trec
+
+Each run is compared with the first, by the benchmark that their records name where none is. Without a benchmark or qrels, and
+with --rankings, rankings alone are compared. Exit status: 0 where all are identical,
+1 where one differs, 2 for anything else, as diff has it.
+"""
 
 import argparse
 import sys
@@ -10,19 +20,9 @@ from toolkit.parsers import command, options_of
 from toolkit.printing import note, write_tables
 from toolkit.shell import guard, refusals
 
-EPILOG = """\
-examples:
-  tandem diff bm25.trec minilm.trec --benchmark infosearch-mini
-  tandem diff a.trec b.trec c.trec --qrels qrels.txt -m nDCG@10 -m AP --relative
-  tandem diff a.trec b.trec
-
-Each run is compared with the first, by the benchmark that their records name where none is. Without a benchmark or qrels, and
-with --rankings, rankings alone are compared. Exit status: 0 where all are identical,
-1 where one differs, 2 for anything else, as diff has it."""
-
 
 def parser() -> argparse.ArgumentParser:
-    made = command("diff", __doc__, EPILOG)
+    made = command("diff", __doc__)
     made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any format, two at least")
     judgment_options(made)
     made.add_argument("--rankings", action="store_true", help="compare rankings alone, whatever benchmark the records name")

@@ -17,11 +17,9 @@ from toolkit.parsers import command, options_of
 from toolkit.printing import make_runs
 from toolkit.shell import guard
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-
 
 def parser() -> argparse.ArgumentParser:
-    parser = command("diversify", SUMMARY, EXAMPLES)
+    parser = command("diversify", __doc__)
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run file (TREC, Parquet, JSON); - is standard input")
     how = parser.add_argument_group("how (maximal marginal relevance)")
     several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}

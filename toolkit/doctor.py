@@ -1,4 +1,8 @@
-"""check what is missing on this machine, and how to get it"""
+"""check what is missing on this machine, and how to get it
+
+checked: Python, Java, torch, FAISS, Ray, cache, disk, network, proxies and settings.
+exit status: 1 where something is bad; what is optional and absent is only named.
+"""
 
 import argparse
 import sys
@@ -7,19 +11,13 @@ from toolkit.parsers import command
 from toolkit.printing import write_lines
 from toolkit.shell import guard
 
-EPILOG = """checked: Python, Java, torch, FAISS, Ray, cache, disk, network, proxies and settings.
-exit status: 1 where something is bad; what is optional and absent is only named."""
 MARKS = {"ok": "ok    ", "absent": "absent", "bad": "BAD   "}
 
 
 def parser() -> argparse.ArgumentParser:
-    made = command("doctor", __doc__, EPILOG)
-    made.add_argument(
-        "--licences",
-        nargs="*",
-        metavar="EXTRA",
-        help="list the packages that extras (all, if none is named) bring here, with the version and licence of their metadata",
-    )
+    made = command("doctor", __doc__)
+    text = "list the packages that extras (all, if none is named) bring here, with the version and licence of their metadata"
+    made.add_argument("--licences", nargs="*", metavar="EXTRA", help=text)
     return made
 
 

@@ -18,11 +18,9 @@ from toolkit.parsers import command, options_of
 from toolkit.printing import make, note, report
 from toolkit.shell import guard
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-
 
 def parser() -> argparse.ArgumentParser:
-    parser = command("encode", SUMMARY, EXAMPLES)
+    parser = command("encode", __doc__)
     what = parser.add_argument_group("what to encode")
     text = "a file or folder (JSONL, TSV, TREC text), a benchmark's corpus, an id of ir_datasets, -; or verify DIR"
     what.add_argument("what", nargs="*", metavar="CORPUS", help=text)

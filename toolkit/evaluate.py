@@ -1,4 +1,21 @@
-"""score runs: the paper's table of a benchmark, or any measures of any run and qrels"""
+"""score runs: the paper's table of a benchmark, or any measures of any run and qrels
+
+examples:
+  tandem evaluate runs/bm25.trec --benchmark infosearch-mini --references
+  tandem evaluate --run ori=a.trec ins=b.trec rev=c.trec --benchmark infosearch-audience --by-query --format csv
+  tandem evaluate run.trec --qrels qrels.txt -m nDCG@10 -m AP
+  tandem evaluate run.trec --qrels qrels.txt --modes plain=base pos=instructed neg=reversed -m WISE
+  tandem evaluate run.trec --benchmark berds --qrels judged.txt --by-type
+  tandem evaluate run.trec --benchmark infosearch-mini --explain audience-001-1
+  tandem evaluate run.trec --benchmark infosearch --published
+  tandem evaluate bm25.trec other.trec --benchmark infosearch-mini --baseline bm25.trec --format latex
+
+MODE is one of the benchmark's modes, of --modes, or of a benchmark of the registry (ori, ins, rev, og, changed); anything
+else before a = belongs to the file's name. Files of one tag with disjoint
+query ids are parts of one run, otherwise each file is a run. A run without any query of a mode is refused; --missing worst
+counts each of them its worst value. Scores are fractions; --percent shows
+them times 100.
+"""
 
 from __future__ import annotations
 
@@ -18,26 +35,9 @@ if TYPE_CHECKING:
     from toolkit.evaluation.comparison.comparison import Baseline
     from toolkit.evaluation.scores.evaluation import Evaluation
 
-EPILOG = """\
-examples:
-  tandem evaluate runs/bm25.trec --benchmark infosearch-mini --references
-  tandem evaluate --run ori=a.trec ins=b.trec rev=c.trec --benchmark infosearch-audience --by-query --format csv
-  tandem evaluate run.trec --qrels qrels.txt -m nDCG@10 -m AP
-  tandem evaluate run.trec --qrels qrels.txt --modes plain=base pos=instructed neg=reversed -m WISE
-  tandem evaluate run.trec --benchmark berds --qrels judged.txt --by-type
-  tandem evaluate run.trec --benchmark infosearch-mini --explain audience-001-1
-  tandem evaluate run.trec --benchmark infosearch --published
-  tandem evaluate bm25.trec other.trec --benchmark infosearch-mini --baseline bm25.trec --format latex
-
-MODE is one of the benchmark's modes, of --modes, or of a benchmark of the registry (ori, ins, rev, og, changed); anything
-else before a = belongs to the file's name. Files of one tag with disjoint
-query ids are parts of one run, otherwise each file is a run. A run without any query of a mode is refused; --missing worst
-counts each of them its worst value. Scores are fractions; --percent shows
-them times 100."""
-
 
 def parser() -> argparse.ArgumentParser:
-    made = command("evaluate", __doc__, EPILOG)
+    made = command("evaluate", __doc__)
     made.add_argument("runs", nargs="*", metavar="RUN", help="run files in any format: [MODE=]F")
     made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
     judging.judgment_options(made)

@@ -25,11 +25,9 @@ from toolkit.shell import guard
 if TYPE_CHECKING:
     from toolkit.jobs.expand_jobs import ExpandJob
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-
 
 def parser() -> argparse.ArgumentParser:
-    made = command("expand", SUMMARY, EXAMPLES)
+    made = command("expand", __doc__)
     add = subcommands(made)
     sub = add("topics", "write topics with one query for each perspective, `<question>.<n>`", run_topics)
     source_options(sub)

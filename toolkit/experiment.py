@@ -1,4 +1,14 @@
-"""do all of an experiment: search, rerank, evaluate and report several systems on several benchmarks"""
+"""do all of an experiment: search, rerank, evaluate and report several systems on several benchmarks
+
+examples:
+  tandem experiment bm25 all-minilm-l6-v2 --benchmarks infosearch-mini mfollowir-mini --output mine
+  tandem experiment bm25 bm25+rules --benchmarks infosearch-mini --rerank bge-reranker-v2-m3 --depth 20 --output mine
+  tandem experiment bm25 --benchmarks infosearch-mini --output mine --dry-run
+
+The same command again makes only what is not there or out of date, as the records beside the runs say: after an interruption
+it resumes. What fails does not end the rest, and is said at the end.
+exit status: 0 where all was done, 1 where something failed, 2 where nothing was begun.
+"""
 
 import argparse
 import sys
@@ -11,19 +21,9 @@ from toolkit.parsers import command, options_of
 from toolkit.printing import failed, note, resumable, write_lines, write_tables
 from toolkit.shell import guard
 
-EPILOG = """\
-examples:
-  tandem experiment bm25 all-minilm-l6-v2 --benchmarks infosearch-mini mfollowir-mini --output mine
-  tandem experiment bm25 bm25+rules --benchmarks infosearch-mini --rerank bge-reranker-v2-m3 --depth 20 --output mine
-  tandem experiment bm25 --benchmarks infosearch-mini --output mine --dry-run
-
-The same command again makes only what is not there or out of date, as the records beside the runs say: after an interruption
-it resumes. What fails does not end the rest, and is said at the end.
-exit status: 0 where all was done, 1 where something failed, 2 where nothing was begun."""
-
 
 def parser() -> argparse.ArgumentParser:
-    made = command("experiment", __doc__, EPILOG)
+    made = command("experiment", __doc__)
     what = made.add_argument_group("what is compared")
     what.add_argument("names", nargs="+", metavar="SYSTEM", help="systems of the registry, folders, or Hugging Face ids")
     text = "benchmarks, or groups or modes of them"

@@ -14,11 +14,9 @@ from toolkit.parsers import command
 from toolkit.printing import make_runs
 from toolkit.shell import guard
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-
 
 def parser() -> argparse.ArgumentParser:
-    parser = command("fuse", SUMMARY, EXAMPLES)
+    parser = command("fuse", __doc__)
     parser.add_argument("run", nargs="+", metavar="RUN", help="run file (TREC, Parquet, JSON); - is standard input")
     text = "rrf, rrf:k=60, minmax, or minmax:w1,w2,... (default: rrf, k = 60)"
     parser.add_argument("--method", default="rrf", metavar="M", help=text)

@@ -1,4 +1,14 @@
-"""check that a run is no worse than a baseline by more than matters: pass, warn or fail, for continuous integration"""
+"""check that a run is no worse than a baseline by more than matters: pass, warn or fail, for continuous integration
+
+examples:
+  tandem gate baseline.trec new.trec --benchmark infosearch-mini
+  tandem gate baseline.trec new.trec --qrels qrels.txt -m nDCG@10 RR@10 --min-effect 0.01
+  tandem gate baseline.trec new.trec --primary WISE@20 nDCG@10-ins --min-effect 0.02 WISE@20=0.05 --strict --junit gate.xml
+
+The benchmark's leading number of the average decides, or those of --primary, or of the measures that -m names.
+
+Exit status: 0 where they pass or are undecided (with --strict: 1), 1 where one fails, 2 for anything else.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +23,9 @@ from toolkit.parsers import command, options_of
 from toolkit.printing import write_tables
 from toolkit.shell import guard, refusals
 
-EPILOG = """\
-examples:
-  tandem gate baseline.trec new.trec --benchmark infosearch-mini
-  tandem gate baseline.trec new.trec --qrels qrels.txt -m nDCG@10 RR@10 --min-effect 0.01
-  tandem gate baseline.trec new.trec --primary WISE@20 nDCG@10-ins --min-effect 0.02 WISE@20=0.05 --strict --junit gate.xml
-
-The benchmark's leading number of the average decides, or those of --primary, or of the measures that -m names.
-
-Exit status: 0 where they pass or are undecided (with --strict: 1), 1 where one fails, 2 for anything else."""
-
 
 def parser() -> argparse.ArgumentParser:
-    made = command("gate", __doc__, EPILOG)
+    made = command("gate", __doc__)
     made.add_argument("baseline", nargs="?", metavar="BASELINE", help="the run to compare with, in any format")
     made.add_argument("run", metavar="RUN", help="the new run, in any format")
     made.add_argument("--baseline", dest="named", metavar="BASELINE", help="the run to compare with, where RUN stands alone")

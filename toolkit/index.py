@@ -36,11 +36,9 @@ if TYPE_CHECKING:
     from toolkit.files.texts.documents import Corpus
     from toolkit.retrieval.index import Counts
 
-SUMMARY, _, USAGE = (__doc__ or "").partition("\n\n")
-
 
 def parser() -> argparse.ArgumentParser:
-    parser = command("index", SUMMARY, USAGE)
+    parser = command("index", __doc__)
     parser.add_argument("what", nargs="+", metavar="CORPUS", help="the corpus; or list, fetch, verify and a name")
     build = parser.add_argument_group("building")
     text = "the index's folder; an older index in it is replaced when the new one is complete"

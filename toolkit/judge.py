@@ -28,12 +28,11 @@ if TYPE_CHECKING:
     from toolkit.jobs.judge_jobs import JudgeJob
     from toolkit.models.judges import Judge
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 LOADING = ("prompt", "prompts", "seed", *ENDPOINT, *MODEL)
 
 
 def parser() -> argparse.ArgumentParser:
-    made = command("judge", SUMMARY, EXAMPLES)
+    made = command("judge", __doc__)
     text = "runs, whose best documents are judged together; - is standard input"
     made.add_argument("run", nargs="*", metavar="RUN", help=text)
     what_options(made)

@@ -80,6 +80,12 @@ def ids_option(group: argparse._ActionsContainer, default: str | None) -> None:
     group.add_argument("--ids", choices=("tandem", "published"), default=default, help=text)
 
 
+def stances_option(group: argparse._ActionsContainer) -> None:
+    """`--stances`."""
+    text = "query id, tab, the perspective that supports (default: the first of the two)"
+    group.add_argument("--stances", metavar="TSV", help=text)
+
+
 def mode_option(parser: argparse._ActionsContainer) -> None:
     """`--modes`: as (name, role) pairs."""
     text = "modes that query ids end in (q1-NAME), each with its role: base, instructed, reversed"

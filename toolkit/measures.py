@@ -11,6 +11,7 @@ examples:
 
 import argparse
 import sys
+from importlib import import_module
 
 from toolkit.judging_options import judged_options, measure_option, seed_option
 from toolkit.options import table_options
@@ -18,23 +19,21 @@ from toolkit.parsers import command, main, options_of, subcommands
 from toolkit.printing import write_tables
 from toolkit.shell import guard
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-
 
 def parser() -> argparse.ArgumentParser:
-    result = command("measures", SUMMARY, EXAMPLES)
+    result = command("measures", __doc__)
     add = subcommands(result)
-    table_options(add("list", "list every measure that Tandem adds to ir_measures", list_all), numbers=False, tsv=True)
+    table_options(add("list", "list every measure that Tandem adds to ir_measures", tabulate), numbers=False, tsv=True)
     show_parser = add("show", "show the card of one measure", show)
     show_parser.add_argument("name", metavar="NAME", help="a measure (WISE, p-MRR)")
     table_options(show_parser, numbers=False)
-    table_options(add("axioms", "show which measure meets what may be expected of one", axioms), numbers=False)
-    references_parser = add("references", "score what ignores, follows or inverts instructions", references)
+    table_options(add("axioms", "show which measure meets what may be expected of one", tabulate), numbers=False)
+    references_parser = add("references", "score what ignores, follows or inverts instructions", tabulate)
     text = "benchmarks or groups of them (default: all that are on this machine)"
-    references_parser.add_argument("ids", nargs="*", metavar="ID", help=text)
+    references_parser.add_argument("names", nargs="*", metavar="ID", help=text)
     measure_option(references_parser)
     table_options(references_parser)
-    sensitivity_parser = add("sensitivity", "show what fewer digits, other ties and shorter lists change", sensitivity)
+    sensitivity_parser = add("sensitivity", "show what fewer digits, other ties and shorter lists change", tabulate)
     sensitivity_parser.add_argument("runs", metavar="RUN", nargs="+", help="a run file")
     judged_options(sensitivity_parser)
     measure_option(sensitivity_parser)
@@ -44,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     sensitivity_parser.add_argument("--depths", type=int, nargs="+", default=[100, 20, 10], metavar="N", help=depths)
     table_options(sensitivity_parser)
     summary = "show how many core queries a measure needs to decide between two runs"
-    discrimination_parser = add("discrimination", summary, discrimination)
+    discrimination_parser = add("discrimination", summary, tabulate)
     runs = "a run file (default: the registered runs of the benchmark)"
     discrimination_parser.add_argument("runs", metavar="RUN", nargs="*", help=runs)
     judged_options(discrimination_parser)
@@ -54,10 +53,11 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def list_all(args: argparse.Namespace) -> None:
-    from toolkit.studies.measure_cards.measure_card import listing
-
-    write_tables(listing(), args)
+def tabulate(args: argparse.Namespace) -> None:
+    """Show the table of a subcommand, made of its options, which are called as the parameters are."""
+    module, _, name = TABLES[args.subcommand].partition(":")
+    table = getattr(import_module(f"toolkit.studies.measure_cards.{module}"), name)
+    write_tables(table(**{option: value for option, value in options_of(args, table).items() if value != []}), args)
 
 
 def show(args: argparse.Namespace) -> None:
@@ -68,28 +68,14 @@ def show(args: argparse.Namespace) -> None:
     write_tables([as_table(found), *tables_of(found.name)], args)
 
 
-def axioms(args: argparse.Namespace) -> None:
-    from toolkit.studies.measure_cards.card_tables import measure_axioms
-
-    write_tables(measure_axioms(), args)
-
-
-def references(args: argparse.Namespace) -> None:
-    from toolkit.studies.measure_cards.reference_scores import measure_references
-
-    write_tables(measure_references(args.ids, measures=args.measures), args)
-
-
-def sensitivity(args: argparse.Namespace) -> None:
-    from toolkit.studies.measure_cards.sensitivity import measure_sensitivity
-
-    write_tables(measure_sensitivity(**options_of(args, measure_sensitivity)), args)
-
-
-def discrimination(args: argparse.Namespace) -> None:
-    from toolkit.studies.measure_cards.discrimination import measure_discrimination
-
-    write_tables(measure_discrimination(**options_of(args, measure_discrimination) | {"runs": args.runs or None}), args)
+# subcommand -> module in `toolkit.studies.measure_cards` and what makes its table
+TABLES = {
+    "list": "measure_card:listing",
+    "axioms": "card_tables:measure_axioms",
+    "references": "reference_scores:measure_references",
+    "sensitivity": "sensitivity:measure_sensitivity",
+    "discrimination": "discrimination:measure_discrimination",
+}
 
 
 if __name__ == "__main__":

@@ -77,10 +77,15 @@ class _Parser(argparse.ArgumentParser):
         return [*self._option_string_actions, *(option for sub in below for option in sub.options())]
 
 
-def command(name: str, description: str, epilog: str = "") -> argparse.ArgumentParser:
-    """The parser of `python -m toolkit.<name>`, with the options that every command has."""
+def command(name: str, doc: str | None, epilog: str = "") -> argparse.ArgumentParser:
+    """The parser of `python -m toolkit.<name>`, with the options that every command has.
+
+    doc     of its module: a summary and, after a blank line, what stands below the options
+    epilog  in the place of that, where it is made
+    """
+    summary, _, examples = (doc or "").partition("\n\n")
     form = argparse.RawDescriptionHelpFormatter
-    parser = _Parser(prog=f"tandem {name}", description=description, epilog=epilog, formatter_class=form)
+    parser = _Parser(prog=f"tandem {name}", description=summary, epilog=epilog or examples, formatter_class=form)
     common(parser)
     return parser
 

@@ -1,4 +1,14 @@
-"""make files of the prompts that papers print, out of a text of the paper that you have"""
+"""make files of the prompts that papers print, out of a text of the paper that you have
+
+examples:
+  tandem published prompts infosearch --from infosearch.txt --to prompts
+  tandem rerank --run candidates --topics infosearch-ins --system rank-zephyr-7b --recipe infosearch --prompts prompts
+  tandem reproduce infosearch --prompts prompts
+
+The prompts themselves are not part of Tandem: the registry has where each stands, how many words it has and their SHA-256.
+Any text will do (pdftotext, a page saved as text), whatever its lines. Models' own prompts are in their authors' code.
+exit status: 0 where all prompts of the source were found and written, 2 otherwise; then nothing is written.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +21,9 @@ from toolkit.parsers import command, main, subcommands
 from toolkit.printing import note, write_tables
 from toolkit.shell import guard
 
-EPILOG = """\
-examples:
-  tandem published prompts infosearch --from infosearch.txt --to prompts
-  tandem rerank --run candidates --topics infosearch-ins --system rank-zephyr-7b --recipe infosearch --prompts prompts
-  tandem reproduce infosearch --prompts prompts
-
-The prompts themselves are not part of Tandem: the registry has where each stands, how many words it has and their SHA-256.
-Any text will do (pdftotext, a page saved as text), whatever its lines. Models' own prompts are in their authors' code.
-exit status: 0 where all prompts of the source were found and written, 2 otherwise; then nothing is written."""
-
 
 def parser() -> argparse.ArgumentParser:
-    made = command("published", __doc__, EPILOG)
+    made = command("published", __doc__)
     add = subcommands(made)
     sub = add("prompts", "write the prompts of a paper, a file each, for --prompts of other commands", run_prompts)
     sources = "infosearch, instructir, berds; infosearch-code, mteb, rank_llm for prompts in code"

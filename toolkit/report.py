@@ -1,19 +1,5 @@
-"""report runs: one page with tables, plots and queries, or tables and figures for papers"""
+"""report runs: one page with tables, plots and queries, or tables and figures for papers
 
-import argparse
-import sys
-
-from toolkit.core.errors import ToolkitError
-from toolkit.core.system.files import write_text
-from toolkit.core.tables.aligned_table import TableStyle
-from toolkit.judging_options import baseline_option, judgment_options, ori_unit_option
-from toolkit.options import number_options, text_options
-from toolkit.parsers import command, options_of
-from toolkit.printing import note
-from toolkit.reporting.tables.text_table import KINDS, check_kinds
-from toolkit.shell import guard
-
-EPILOG = """\
 examples:
   tandem report bm25.trec minilm.trec --benchmark infosearch-mini --output report.html
   tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --output report.html
@@ -21,56 +7,49 @@ examples:
   tandem report bm25.trec minilm.trec --benchmark infosearch-mini --plots figures
   tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --site public
 
-Of several benchmarks, each run is judged by the one whose queries it has. With --plots alone only figures are written."""
+Of several benchmarks, each run is judged by the one whose queries it has. With --plots alone only figures are written.
+"""
+
+import argparse
+import sys
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.system.files import write_text
+from toolkit.core.tables.aligned_table import TableStyle
+from toolkit.judging_options import baseline_option, judgment_options, ori_unit_option, stances_option
+from toolkit.options import number_options, text_options
+from toolkit.parsers import command, options_of
+from toolkit.printing import note
+from toolkit.reporting.tables.text_table import KINDS, check_kinds
+from toolkit.shell import guard
 
 
 def parser() -> argparse.ArgumentParser:
-    made = command("report", __doc__, EPILOG)
+    made = command("report", __doc__)
     made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any format: [MODE=]F")
     judgment_options(made, benchmarks=True)
     ori_unit_option(made)
-    made.add_argument(
-        "--perspectives",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="RUN",
-        help="runs of the perspectives of questions (ids <question>.<n>) by the systems whose runs of the questions are given",
-    )
-    made.add_argument(
-        "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
-    )
+    text = "runs of the perspectives of questions (ids <question>.<n>) by the systems whose runs of the questions are given"
+    made.add_argument("--perspectives", nargs="+", action="extend", default=[], metavar="RUN", help=text)
+    stances_option(made)
     baseline_option(made, "BM25's, or the first")
     text_options(made)
-    made.add_argument(
-        "--x",
-        choices=("parameters", "seconds", "tokens", "memory"),
-        default="parameters",
-        help="x axis of the plots of quality (default: parameters)",
-    )
+    text = "x axis of the plots of quality (default: parameters)"
+    made.add_argument("--x", choices=("parameters", "seconds", "tokens", "memory"), default="parameters", help=text)
     made.add_argument("--radar", action="store_true", help="also a radar plot, of benchmarks of five groups or more")
-    made.add_argument(
-        "--published", action="store_true", help="also the numbers that the benchmark's paper prints, beside ours"
-    )
+    text = "also the numbers that the benchmark's paper prints, beside ours"
+    made.add_argument("--published", action="store_true", help=text)
     made.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
     made.add_argument("--plots", metavar="DIR", help="also write every figure as PDF, SVG and PNG")
-    made.add_argument(
-        "--format", choices=("html", "latex", "markdown", "csv"), default="html", help="how results are written (default: html)"
-    )
+    text = "how results are written (default: html)"
+    made.add_argument("--format", choices=("html", "latex", "markdown", "csv"), default="html", help=text)
     made.add_argument("--output", metavar="F", help="where to write (default: standard output)")
     paper = made.add_argument_group("for papers")
-    paper.add_argument(
-        "--tables",
-        metavar="NAME,...",
-        help=f"of latex, markdown and csv, in this order: {', '.join(KINDS)} (default: all that there are)",
-    )
+    text = f"of latex, markdown and csv, in this order: {', '.join(KINDS)} (default: all that there are)"
+    paper.add_argument("--tables", metavar="NAME,...", help=text)
     paper.add_argument("--transpose", action="store_true", help="measures as rows, systems as columns: latex and markdown")
-    paper.add_argument(
-        "--width",
-        choices=("column", "page"),
-        help="of tables in latex, and of figures: one column, or the page of a paper (default: a column where a table fits "
-        "one; figures: page)",
-    )
+    text = "of tables in latex, and of figures: one column, or the page of a paper (default: a column where a table fits one; "
+    paper.add_argument("--width", choices=("column", "page"), help=text + "figures: page)")
     number_options(paper, 3)
     site = made.add_argument_group("a site")
     text = "write a static site of all benchmarks and systems, with the runs: a new folder, or a site, which is updated"

@@ -1,4 +1,16 @@
-"""make a paper's tables of results again, and set every number beside the printed one"""
+"""make a paper's tables of results again, and set every number beside the printed one
+
+examples:
+  tandem reproduce infosearch --dry-run
+  tandem reproduce infosearch --system bm25 --system e5-large-v2 --output mine
+  tandem reproduce mfollowir --table 4 --device cuda --export mfollowir.zip
+  tandem reproduce infosearch --engine ray:head:6379
+  tandem reproduce --verify mfollowir.zip
+
+It fetches, indexes, searches, reranks, judges and evaluates what is not there; the same command again resumes.
+What fails ends nothing else, and is said at the end.
+exit status: 0 where all was made, 1 where something failed or is not as the manifest says, 2 where nothing was begun.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +26,9 @@ from toolkit.parsers import command, options_of
 from toolkit.printing import failed, note, resumable, write_lines, write_tables
 from toolkit.shell import guard
 
-EPILOG = """\
-examples:
-  tandem reproduce infosearch --dry-run
-  tandem reproduce infosearch --system bm25 --system e5-large-v2 --output mine
-  tandem reproduce mfollowir --table 4 --device cuda --export mfollowir.zip
-  tandem reproduce infosearch --engine ray:head:6379
-  tandem reproduce --verify mfollowir.zip
-
-It fetches, indexes, searches, reranks, judges and evaluates what is not there; the same command again resumes.
-What fails ends nothing else, and is said at the end.
-exit status: 0 where all was made, 1 where something failed or is not as the manifest says, 2 where nothing was begun."""
-
 
 def parser() -> argparse.ArgumentParser:
-    made = command("reproduce", __doc__, EPILOG)
+    made = command("reproduce", __doc__)
     made.add_argument("paper", nargs="?", metavar="PAPER", help="infosearch, instructir, mfollowir or berds")
     made.add_argument("--table", action="append", default=[], metavar="N", help="only a table of it; may be repeated")
     made.add_argument("--system", action="append", default=[], metavar="S", help="only a system; may be repeated")

@@ -15,12 +15,11 @@ from toolkit.parsers import command, options_of
 from toolkit.printing import make_runs
 from toolkit.shell import guard
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise", "rerankers")
 
 
 def parser() -> argparse.ArgumentParser:
-    parser = command("rerank", SUMMARY, EXAMPLES)
+    parser = command("rerank", __doc__)
     what = parser.add_argument_group("what to rerank")
     what.add_argument("--run", metavar="F", help="a run, or `candidates` for the benchmark's own")
     topics_option(what, "those that the run's record names")

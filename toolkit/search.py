@@ -15,11 +15,9 @@ from toolkit.parsers import command, options_of
 from toolkit.printing import make_runs
 from toolkit.shell import guard
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-
 
 def parser() -> argparse.ArgumentParser:
-    parser = command("search", SUMMARY, EXAMPLES)
+    parser = command("search", __doc__)
     what = parser.add_argument_group("what to search")
     options.topics_option(what, required=True)
     options.text_options(what)

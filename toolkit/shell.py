@@ -16,6 +16,13 @@ from toolkit.core.errors import ToolkitError, from_memory_error, from_os_error, 
 from toolkit.core.system.progress import each_once, set_quiet
 from toolkit.core.system.terminal import safe_streams
 
+# what is no bug either -> its line for the user; None of a module that no extra brings
+READ_AS = {OSError: from_os_error, MemoryError: from_memory_error, ModuleNotFoundError: missing_module}
+
+
+def _read(error: Exception) -> ToolkitError | None:
+    return next((read(error) for kind, read in READ_AS.items() if isinstance(error, kind)), error)
+
 
 @contextmanager
 def refusals() -> Iterator[None]:
@@ -23,20 +30,16 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except (ToolkitError, OSError, MemoryError) as error:
-        read_as = {OSError: from_os_error, MemoryError: from_memory_error}
-        refused = next((of(error) for kind, of in read_as.items() if isinstance(error, kind)), error)
+        refused = _read(error)
         refused.status = 2
         raise refused from error
 
 
+Command = Callable[[argparse.Namespace], int | None]  # what its arguments do; the exit status, None for 0
 _exit: dict[str, int | None] = {"status": None, "signal": None}
 
 
-def guard(
-    parser: Callable[[], argparse.ArgumentParser],
-    run: Callable[[argparse.Namespace], int | None],
-    argv: list[str] | None = None,
-) -> int:
+def guard(parser: Callable[[], argparse.ArgumentParser], run: Command, argv: list[str] | None = None) -> int:
     """Parse, run, and turn what goes wrong into one line and an exit status.
 
     0 (or what `run` returns) when all went well, 1 for a failure, 2 for wrong usage or input; 130 after Ctrl-C, 143 and 129
@@ -53,9 +56,7 @@ def guard(
     return status
 
 
-def _guarded(
-    parser: Callable[[], argparse.ArgumentParser], run: Callable[[argparse.Namespace], int | None], argv: list[str]
-) -> int:
+def _guarded(parser: Callable[[], argparse.ArgumentParser], run: Command, argv: list[str]) -> int:
     debug = "--debug" in argv
     try:
         with _signals_as_interrupts():
@@ -68,10 +69,6 @@ def _guarded(
                 status = run(args) or 0
             sys.stdout.flush()
             return status
-    except ToolkitError as error:
-        if debug:
-            raise
-        return _fail(error)
     except KeyboardInterrupt as end:
         print("; ".join(["interrupted", *getattr(end, "__notes__", ())]), file=sys.stderr)
         return 128 + (_exit["signal"] or signal.SIGINT)
@@ -79,19 +76,11 @@ def _guarded(
         # the reader of a pipe (`| head`) has gone: not an error, but nothing more may be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except ModuleNotFoundError as error:
-        missing = missing_module(error)
-        if debug or missing is None:
+    except (ToolkitError, *READ_AS) as error:
+        if debug or (refused := _read(error)) is None:
             raise
-        return _fail(missing)
-    except MemoryError as error:
-        if debug:
-            raise
-        return _fail(from_memory_error(error))
-    except OSError as error:
-        if debug:
-            raise
-        return _fail(from_os_error(error))
+        print("\n".join(refused.lines()), file=sys.stderr, flush=True)
+        return refused.status
     finally:
         set_quiet(False)
 
@@ -135,8 +124,3 @@ def _signals_as_interrupts() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _fail(error: ToolkitError) -> int:
-    print("\n".join(error.lines()), file=sys.stderr, flush=True)
-    return error.status

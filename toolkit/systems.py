@@ -31,11 +31,9 @@ if TYPE_CHECKING:
     from toolkit.core.topics import Topic
     from toolkit.datasets import TopicPart, TopicSet
 
-SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-
 
 def parser() -> argparse.ArgumentParser:
-    result = command("systems", SUMMARY, EXAMPLES)
+    result = command("systems", __doc__)
     add = subcommands(result)
     list_parser = add("list", "list every system, and how far it was verified", list_all)
     list_parser.add_argument("--kind", metavar="K", help="only of one kind (dense, cross-encoder, ...)")

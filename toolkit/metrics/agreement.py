@@ -9,7 +9,7 @@ from typing import NamedTuple
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import INSTRUCTED, REVERSED, Modes
-from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.core.tables.tabular import to_csv, to_json
 from toolkit.registry.published.paper_tables import cells_of, graded
 
@@ -152,9 +152,9 @@ def lay_out_between(rows: Sequence[Between], notes: Sequence[str]) -> Table:
     for row in rows:
         same_sign = row.same_sign and Number(row.same_sign, decimals=2)
         lines.append((row.kind or "all", *row[1:5], Number(row.tau, decimals=2), same_sign, row.systems))
-    labels = [Column(name, label=True) for name in ("systems of", "measure", "mode", "group", "other")]
+    columns = (*labels("systems of", "measure", "mode", "group", "other"), *map(Column, ("tau", "same sign", "systems")))
     text = "tau: Kendall's tau-b between the orders of the systems; same sign: share of systems with one sign in both groups"
-    return Table((*labels, *map(Column, ("tau", "same sign", "systems"))), lines, [text, *notes])
+    return Table(columns, lines, [text, *notes])
 
 
 def lay_out(rows: Sequence[Agreement], notes: Sequence[str] = ()) -> Table:

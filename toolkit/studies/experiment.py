@@ -107,7 +107,9 @@ class Experiment:
         topics, searches, rerankers = {}, [], []
         for name in dict.fromkeys(benchmarks):
             with recorded(name, problems, bugs=False):
-                topics[name] = _of_benchmark(name)
+                topics[name] = given_topics(name)
+                if topics[name].benchmark is None:
+                    raise ToolkitError(f"{name} has no judgments", "name a benchmark")
         files, instruction_as = how.get("systems") or (), reranking["instruction_as"]
         for name in dict.fromkeys(names):
             with recorded(name, problems, bugs=False):
@@ -254,13 +256,6 @@ class Experiment:
         text = to_html(report(models, missing=self.missing), missing=self.missing)
         about = {"tag": "report", "counts": {"runs": len(paths)}, "started": started, "what": "report"}
         Output(results.report).write(lambda path: write_text(path, text), Provenance(data=data), **about)
-
-
-def _of_benchmark(name: str) -> TopicSet:
-    topics = given_topics(name)
-    if topics.benchmark is None:
-        raise ToolkitError(f"{name} has no judgments", "name a benchmark")
-    return topics
 
 
 def _refuse(problems: Sequence[Failure]) -> None:

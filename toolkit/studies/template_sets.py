@@ -16,7 +16,7 @@ from toolkit.core.modes import INSTRUCTED, REVERSED
 from toolkit.core.runs import Run
 from toolkit.core.scores import SIGNIFICANT
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.core.templates import SLOT, check_template
 from toolkit.evaluation.comparison.comparison import compare
 from toolkit.evaluation.comparison.primary import leading_number
@@ -29,7 +29,7 @@ from toolkit.retrieval.instructions import PLACEBO, SHUFFLED
 
 CONTROLS = (PLACEBO, SHUFFLED, "none")  # what stands in an instruction's place, beside the templates
 ALIKE = 0.9  # mean RBO below which an instruction is said to move the rankings
-HEADS = ("templates", "smallest", "median", "largest", "mean", "from", "to", "first")
+HEADS = ("mode", "templates", "smallest", "median", "largest", "mean", "from", "to", "first")
 NOTES = (
     "from, to: 95 % of the mean over core queries and templates, both as samples (two-way random effects)",
     "templates: the system's own and those of the set; first: the share of them with which it is the best one, ties shared",
@@ -82,8 +82,7 @@ def template_table(given: Evaluation, variants: Sequence[Variant], measures: Seq
                 shown = [min(values), float(np.median(values)), max(values), float(np.mean(values)), *bounds]
                 shown += [shares.get(system), *(beside.get((system, control)) for control in controls)]
                 rows.append((system, *key, len(found), *(None if value is None else Number(value) for value in shown)))
-    labels = (Column("system", label=True), Column("measure", label=True), Column("mode"))
-    return Table((*labels, *map(Column, HEADS), *map(Column, controls)), rows, NOTES)
+    return Table((*labels("system", "measure"), *map(Column, (*HEADS, *controls))), rows, NOTES)
 
 
 def _first(key: Key, by_system: Mapping[str, Mapping[str, list[Cores]]]) -> dict[str, float]:
@@ -128,10 +127,8 @@ def movement_notes(given: Evaluation, variants: Sequence[Variant], missing: str)
         gains = sign * change.difference > 0 and change.p < SIGNIFICANT
         if alike < ALIKE and not gains:
             between = f"({change.untested})" if np.isnan(change.low) else f"({change.low:+.4f} to {change.high:+.4f})"
-            notes.append(
-                f"{system} moves much and gains nothing: RBO {alike:.2f} to its ranking without instructions, "
-                f"{' '.join(filter(None, number))} {change.difference:+.4f} {between}"
-            )
+            moved = f"{system} moves much and gains nothing: RBO {alike:.2f} to its ranking without instructions"
+            notes.append(f"{moved}, {' '.join(filter(None, number))} {change.difference:+.4f} {between}")
     return notes
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
-from toolkit.core.scores import Score, Scores
-from toolkit.evaluation.scores.judgments import Declared, Judgments, Part, perspective_judgments, read_runs
+from toolkit.core.scores import AVERAGE, Score, Scores
+from toolkit.evaluation.scores.judgments import Judgments, Part, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.evaluation.scores.subtopics import has_subtopics, named_perspectives, unjudged_notes, unlined_note
 from toolkit.metrics.families.join import positions
@@ -41,22 +41,18 @@ def coverage(runs: Sequence[Run], judgments: Judgments, *, depth: int = DEPTH, b
             rows += _rows(UNION, part, prefixes(np.minimum.reduce(firsts), part.qrels), depth, by_query, is_union=True)
     means = [row for row in rows if row.measure.startswith("CoveringPrefix") and not row.query_id]
     covered = {name: sum(row.queries for row in means if row.run == name) for name in names}
-    if len(judgments.parts) > 1:
-        rows += _averages(rows)
+    by_measure: dict[tuple[str, str], list[Score]] = {}  # whose mean over the groups is undefined where it is in one of them
+    for row in rows if len(judgments.parts) > 1 else ():
+        if not row.query_id:
+            by_measure.setdefault((row.run, row.measure), []).append(row)
+    for (name, measure), own in by_measure.items():
+        value = math.fsum(row.value for row in own) / len(own)
+        rows.append(Score(name, AVERAGE, "", measure, value, sum(row.queries for row in own)))
     return Scores(tuple(rows), tuple(_notes(runs, covered, judgments, depth)))
 
 
-def tables(
-    runs: Sequence[str],
-    benchmark: str | None = None,
-    qrels: Sequence[str] | None = None,
-    modes: Declared = None,
-    *,
-    depth: int = DEPTH,
-    by_query: bool = False,
-) -> Shown:
-    """`coverage` of run files, judged by a benchmark, qrels, or qrels for the benchmark's groups."""
-    judged = perspective_judgments(benchmark, qrels, modes)
+def tables(runs: Sequence[str], judged: Judgments, *, depth: int = DEPTH, by_query: bool = False) -> Shown:
+    """`coverage` of run files."""
     return shown(coverage(read_runs(runs, judged, apart=True), judged, depth=depth, by_query=by_query), by_query=by_query)
 
 
@@ -105,19 +101,6 @@ def _rows(name: str, part: Part, covering: np.ndarray, depth: int, by_query: boo
         yield Score(name, part.group, "", measure, value, queries)
         for query_id, own in zip(part.qrels.query_ids, values, strict=True) if by_query else ():
             yield Score(name, part.group, "", measure, own, 1, query_id)
-
-
-def _averages(rows: Sequence[Score]) -> list[Score]:
-    """Of each number the mean over the groups; undefined where it is in one of them."""
-    by_measure: dict[tuple[str, str], list[Score]] = {}
-    for row in rows:
-        if not row.query_id:
-            by_measure.setdefault((row.run, row.measure), []).append(row)
-    averages = []
-    for (name, measure), own in by_measure.items():
-        value = math.fsum(row.value for row in own) / len(own)
-        averages.append(Score(name, "average", "", measure, value, sum(row.queries for row in own)))
-    return averages
 
 
 def _notes(runs: Sequence[Run], covered: Mapping[str, int], judgments: Judgments, depth: int) -> Iterator[str]:

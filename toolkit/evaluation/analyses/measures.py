@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
 from toolkit.evaluation.scores.evaluation import Evaluation
-from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
+from toolkit.evaluation.scores.judgments import Judgments, read_runs
 from toolkit.evaluation.scores.score_output import Shown
 from toolkit.metrics.agreement import Agreement, Graded, agreement, lay_out, long_forms, orders
 
@@ -26,14 +26,7 @@ def agreement_of(
     return agreement(orders(graded, judged.modes)), scores.notes
 
 
-def tables(
-    runs: Sequence[str],
-    benchmark: str | None = None,
-    qrels: Sequence[str] | None = None,
-    modes: Declared = None,
-    measures: Sequence[str] | None = None,
-) -> Shown:
+def tables(runs: Sequence[str], judged: Judgments, measures: Sequence[str] | None = None) -> Shown:
     """`agreement_of` run files; those of one tag or none are called by their files."""
-    judged = judged_by(benchmark, qrels, modes)
     rows, notes = agreement_of(read_runs(runs, judged, apart=True), judged, measures)
     return [lay_out(rows, notes)], long_forms(rows, notes)

@@ -8,7 +8,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of, untested_note
 from toolkit.evaluation.comparison.notes import run_notes
-from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
+from toolkit.evaluation.scores.judgments import Judgments, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.metrics.evaluation import mean
 from toolkit.metrics.inference import Cores, estimate
@@ -44,27 +44,15 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by
     counts = f"of {len(gap):,} instances {higher:,} score higher query first, {lower:,} lower, {equal:,} equally"
     notes = [*judgments.notes, *unknown, counts]
     if equal == len(gap):
-        notes.append(
-            "no instance scores differently: a bag of words (BM25) has no order; "
-            "of other systems `tandem systems explain` shows what was sent"
-        )
+        sent = "of other systems `tandem systems explain` shows what was sent"
+        notes.append(f"no instance scores differently: a bag of words (BM25) has no order; {sent}")
     for run, mode in ((first, MODES[0]), (second, MODES[1])):
         notes += [f"{mode}, {note}" for note in run_notes([run], judgments, [measures[0]], "worst")]
     return Scores(tuple(rows), tuple(notes))
 
 
-def tables(
-    first: str,
-    second: str,
-    benchmark: str | None = None,
-    qrels: Sequence[str] | None = None,
-    modes: Declared = None,
-    *,
-    cutoff: int = 10,
-    by_query: bool = False,
-) -> Shown:
-    """`order` of two run files, judged by qrels or, without them, a benchmark."""
-    judged = judged_by(None if qrels else benchmark, qrels, modes)
+def tables(first: str, second: str, judged: Judgments, *, cutoff: int = 10, by_query: bool = False) -> Shown:
+    """`order` of two run files."""
     return shown(order(*read_runs([first, second], judged), judged, cutoff=cutoff, by_query=by_query), by_query=by_query)
 
 

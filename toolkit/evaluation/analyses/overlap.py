@@ -12,7 +12,7 @@ from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.analyses.instances import FOUND, Instances, found_of
 from toolkit.evaluation.analyses.words import gold_overlap
 from toolkit.evaluation.comparison.notes import run_notes
-from toolkit.evaluation.scores.judgments import Declared, Judgments, judged_by, read_runs
+from toolkit.evaluation.scores.judgments import Judgments, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.metrics.evaluation import mean
 from toolkit.metrics.inference import Cores, ratio_difference
@@ -69,20 +69,11 @@ def overlap(
 
 
 def tables(
-    runs: Sequence[str],
-    filter_run: str,
-    filter_depth: int = 10,
-    benchmark: str | None = None,
-    qrels: Sequence[str] | None = None,
-    modes: Declared = None,
-    *,
-    cutoff: int = 10,
-    seed: int = 0,
+    runs: Sequence[str], judged: Judgments, filter_run: str, filter_depth: int = 10, *, cutoff: int = 10, seed: int = 0
 ) -> Shown:
-    """`overlap` of run files, judged by qrels or, without them, a benchmark, whose texts say how many words are shared."""
-    judged = judged_by(None if qrels else benchmark, qrels, modes)
+    """`overlap` of run files; where a benchmark judges them, its texts say how many words are shared."""
     (lexical,), read = read_runs([filter_run], judged), read_runs(runs, judged, apart=True)
-    words = None if qrels else gold_overlap(benchmark)
+    words = gold_overlap(judged.reference) if judged.reference else None
     return shown(overlap(read, lexical, judged, depth=filter_depth, cutoff=cutoff, seed=seed, words=words))
 
 
@@ -149,10 +140,8 @@ def _notes(runs: Sequence[Run], lexical: Run, judgments: Judgments, depth: int, 
     yield from judgments.notes
     judged = [query_id for part in judgments.parts for query_id in part.qrels.query_ids]
     absent = len(set(judged).difference(lexical.query_ids))
-    yield (
-        f"dropped: instances with a relevant document in the top {depth} of {lexical.tag or lexical.source}, "
-        f"which lacks {absent:,} of {len(judged):,} instances (they stay)"
-    )
+    solved = f"instances with a relevant document in the top {depth} of {lexical.tag or lexical.source}"
+    yield f"dropped: {solved}, which lacks {absent:,} of {len(judged):,} instances (they stay)"
     shallow = int(lexical.lengths.max(initial=0))
     if shallow < depth:
         yield f"{lexical.tag or lexical.source} is at most {shallow} documents deep"

@@ -11,7 +11,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluation.analyses.coverage import check_perspectives
 from toolkit.evaluation.scores import stance as sides
-from toolkit.evaluation.scores.judgments import Declared, Judgments, perspective_judgments, read_runs
+from toolkit.evaluation.scores.judgments import Judgments, read_runs
 from toolkit.evaluation.scores.score_output import Shown, shown
 from toolkit.evaluation.scores.subtopics import unjudged_notes, unlined_note
 from toolkit.files.formats import read_run
@@ -47,7 +47,12 @@ def stance(
         if not len(stance.queries):
             raise ToolkitError(f"{part.qrels.source or part.group}: no question has two sides", "stance is of such questions")
         tallies = {form: sides.tally(run, part.qrels, stance, cutoff) for form, run in runs.items()}
-        for form, measured in _with_differences({form: _numbers(counts) for form, counts in tallies.items()}).items():
+        numbers = {form: _numbers(counts) for form, counts in tallies.items()}
+        question = numbers[sides.FORMS[0]]
+        for form in [form for form in numbers if form != sides.FORMS[0]]:  # behind all forms, each minus the question
+            values = [(what, *value, *question[what]) for what, value in numbers[form].items()]
+            numbers[f"{form} - {sides.FORMS[0]}"] = {what: (a - b, min(of_a, of_b)) for what, a, of_a, b, of_b in values}
+        for form, measured in numbers.items():
             rows += [Score(name, part.group, form, f"{what}@{cutoff}", *value) for what, value in measured.items()]
         for form, counts in tallies.items() if by_query else ():
             query_ids = [part.qrels.query_ids[code] for code in stance.queries]
@@ -59,25 +64,22 @@ def stance(
 
 def tables(
     question: str,
+    judged: Judgments,
     supporting: str | None = None,
     opposing: str | None = None,
     perspectives: str | None = None,
-    benchmark: str | None = None,
-    qrels: Sequence[str] | None = None,
-    modes: Declared = None,
     *,
     stances: str | None = None,
     cutoff: int = sides.CUTOFF,
     by_query: bool = False,
 ) -> Shown:
-    """`stance` of run files, judged as in `coverage.tables`.
+    """`stance` of run files.
 
     perspectives  in place of those of the two sides: a run of all perspectives, see `by_stance`
     stances       the file that `read_stances` reads
     """
     if perspectives and (supporting or opposing):
         raise ToolkitError("the perspectives' runs are named twice", "--perspectives, or --supporting and --opposing")
-    judged = perspective_judgments(benchmark, qrels, modes)
     known = sides.read_stances(stances) if stances else None
     files = {form: file for form, file in zip(sides.FORMS, (question, supporting, opposing), strict=True) if file}
     runs = dict(zip(files, read_runs(list(files.values()), judged), strict=True))
@@ -93,15 +95,6 @@ def _numbers(counts: sides.Tally) -> dict[str, tuple[float, int]]:
     mean = math.fsum(bounded.tolist()) / len(bounded) if len(bounded) else math.nan
     leans = {"P": counts.p, "N": counts.n, "Lean": counts.lean}
     return {**shares, **{what: (value, questions) for what, value in leans.items()}, "BoundedLean": (mean, len(bounded))}
-
-
-def _with_differences(numbers: Mapping[str, dict[str, tuple[float, int]]]) -> dict[str, dict[str, tuple[float, int]]]:
-    """The forms as they are, then the others minus the question."""
-    found = dict(numbers)
-    for form in [form for form in numbers if form != sides.FORMS[0]]:
-        values = [(what, *value, *numbers[sides.FORMS[0]][what]) for what, value in numbers[form].items()]
-        found[f"{form} - {sides.FORMS[0]}"] = {what: (a - b, min(of_a, of_b)) for what, a, of_a, b, of_b in values}
-    return found
 
 
 def _rows_by_query(

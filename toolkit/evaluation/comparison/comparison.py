@@ -11,7 +11,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.notes import MISLEADS, Note
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Score, in_mode
-from toolkit.evaluation.comparison.primary import Number, primary_numbers, shown_numbers
+from toolkit.evaluation.comparison.primary import Number, primary_numbers
 from toolkit.evaluation.scores.judgments import Judgments, Part
 from toolkit.evaluation.scores.paired_values import Key, PairedValues, numbers_of, paired_values
 from toolkit.evaluation.scores.scoring import AVERAGE, SCORE, TOGETHER, MeasureSet
@@ -89,7 +89,8 @@ def compare(
     """
     chosen = measures if isinstance(measures, MeasureSet) else MeasureSet(tuple(measures), missing=missing)
     pairs = [(part, paired_values(a, b, part, chosen)) for part in judgments.parts]
-    changes = changes_of(pairs, chosen, testing)
+    if not (changes := changes_of(pairs, chosen, testing)):
+        raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
     moved = tuple(query for part, columns in pairs for query in _moved(part.group, columns))
     there = {part.group for part, columns in pairs if columns}
     left = [part.group for part in judgments.parts if part.group not in there]
@@ -101,10 +102,7 @@ def changes_of(
     pairs: Sequence[tuple[Part, Mapping[Key, PairedValues]]], chosen: MeasureSet, testing: Testing = USUAL
 ) -> list[Change]:
     """The changes alone, part by part and of their average, of values that are there already; `holm` is left out."""
-    numbers = numbers_of(pairs, per_group=chosen.per_group)
-    if not numbers:
-        raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
-    return [_change(*place, values, testing) for place, values in numbers.items()]
+    return [_change(*place, values, testing) for place, values in numbers_of(pairs, per_group=chosen.per_group).items()]
 
 
 def _change(group: str, key: Key, values: Sequence[PairedValues], testing: Testing) -> Change:
@@ -144,7 +142,7 @@ class Family(NamedTuple):
         if not self.numbers:
             return "no number is marked: neither more nor less of what is compared is better"
         times = f"{self.runs} run{'s' * (self.runs != 1)} x {len(self.numbers)} number{'s' * (len(self.numbers) != 1)}"
-        where = f"{shown_numbers(self.numbers)}, {self.group}"
+        where = ", ".join([*(in_mode(*number) for number in self.numbers), self.group])
         return f"*: p < {SIGNIFICANT} after Holm's correction over {times} ({where})"
 
 

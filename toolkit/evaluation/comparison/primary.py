@@ -6,7 +6,6 @@ from toolkit import metrics as tandem
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE, REVERSED, Modes
-from toolkit.core.scores import in_mode
 from toolkit.evaluation.scores.scoring import is_ranked
 
 Number = tuple[str, str]  # measure and mode
@@ -58,8 +57,3 @@ def _twin(number: Number, modes: Modes) -> Number | None:
 
 def _name(number: Number) -> str:
     return registry.measure(number[0]).name
-
-
-def shown_numbers(numbers: Sequence[Number]) -> str:
-    """`WISE@20, nDCG@10 ins`"""
-    return ", ".join(in_mode(*number) for number in numbers)

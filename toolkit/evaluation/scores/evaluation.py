@@ -285,7 +285,9 @@ def types_of(judgments: Judgments) -> tuple[tuple[Part, ...], list[str]]:
     if not types:
         if not has_subtopics(qrels):
             raise ToolkitError(f"{judgments.name} has no types of questions", "leave --by-type out")
-        types = {query_id: _counted(m) for query_id, m in zip(qrels.query_ids, perspectives(qrels).tolist(), strict=True)}
+        for query_id, number in zip(qrels.query_ids, perspectives(qrels).tolist(), strict=True):
+            counted = f"{MANY} or more" if number >= MANY else f"{number}"
+            types[query_id] = f"{counted} perspective{'s' * (number > 1)}"
         notes.append("types of questions are their numbers of perspectives: the data name none")
     members = defaultdict(set)
     for query_id in qrels.query_ids:
@@ -299,9 +301,3 @@ def types_of(judgments: Judgments) -> tuple[tuple[Part, ...], list[str]]:
         cores = {base: known[base] for base in (split(query_id)[0] for query_id in query_ids) if base in known}
         parts.append(Part(f"type {kind}", qrels.select(query_ids), cores or None))
     return tuple(parts), notes
-
-
-def _counted(perspectives: int) -> str:
-    if perspectives >= MANY:
-        return f"{MANY} or more perspectives"
-    return f"{perspectives} perspective{'s' if perspectives > 1 else ''}"

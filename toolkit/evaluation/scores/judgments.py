@@ -176,13 +176,6 @@ def judged_by(benchmark: str | None, qrels: Any = None, declared: Declared = Non
     return from_benchmark(benchmark, sources) if benchmark else from_files(sources, modes)
 
 
-def perspective_judgments(benchmark: str | None, qrels: Sequence[str] | None, declared: Declared = None) -> Judgments:
-    """`judged_by` where both may be named: judgments of one's own for the benchmark's groups. ToolkitError where neither is."""
-    if not qrels and not benchmark:
-        raise ToolkitError("there are no judgments of the runs", "name --qrels, --benchmark, or both")
-    return judged_by(benchmark, qrels, declared)
-
-
 def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequence[Topic], given: Qrels | None) -> Part:
     modes = selection.modes or ("",)
     if given is None:
@@ -236,10 +229,8 @@ def _wording_notes(sources: Sequence[Source]) -> Iterator[str]:
     for file, report in _judging(sources):
         if "prompt_source" in report and not re.fullmatch(r"(paper|model) \(.*\)", str(report.get("prompt_of"))):
             prompt = f"our {report.get('prompt_name')}" if report.get("prompt") == "ours" else report.get("prompt")
-            yield (
-                f"{file}: {report.get('name')} was asked by {prompt}; the published wording is in {report['prompt_source']}, "
-                "and only that wording's judgments compare with published numbers"
-            )
+            asked = f"{report.get('name')} was asked by {prompt}; the published wording is in {report['prompt_source']}"
+            yield f"{file}: {asked}, and only that wording's judgments compare with published numbers"
 
 
 def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str]:

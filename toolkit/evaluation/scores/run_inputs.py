@@ -100,7 +100,6 @@ def load_runs(sources: Sequence[Source], rename: Rename | None = None, keep: Kee
     rename  turns published query ids of a mode into ours
     keep    what is kept of each file once it is read, where runs are larger than what is asked of them
     """
-    _refuse_none(sources)
     _refuse_twice(sources)
     by_tag = defaultdict(list)
     for part in _read_all(sources, rename, keep):
@@ -114,12 +113,13 @@ def load_runs(sources: Sequence[Source], rename: Rename | None = None, keep: Kee
 
 def load_each(sources: Sequence[Source], rename: Rename | None = None, keep: Keep = lambda run: run) -> list[Run]:
     """The same, each source a run by itself, in the order given; a file may be named twice, standard input may not."""
-    _refuse_none(sources)
     _refuse_twice([source for source in sources if source.name == "-"])
     return [run for part in _read_all(sources, rename, keep) for run in _parts_or_runs([part])]
 
 
 def _read_all(sources: Sequence[Source], rename: Rename | None, keep: Keep) -> list[Run]:
+    if not sources:
+        raise ToolkitError("no run is given", "name one or more")
     parts = []
     with progress("reading runs", len(sources), "files") as advance, ThreadPoolExecutor(READERS) as pool:
         for part in pool.map(lambda source: keep(_load(source, as_run, rename)), sources):
@@ -178,11 +178,6 @@ def _parts_or_runs(files: list[Run]) -> list[Run]:
     run = join_runs(sorted(files, key=lambda file: min(file.query_ids, default="")))
     # a run without a tag, or called like a reference, is known by its file
     return [replace(run, tag=run.source or "run") if not run.tag or is_reference(run.tag) else run]
-
-
-def _refuse_none(sources: Sequence[Source]) -> None:
-    if not sources:
-        raise ToolkitError("no run is given", "name one or more")
 
 
 def _refuse_twice(sources: Sequence[Source]) -> None:

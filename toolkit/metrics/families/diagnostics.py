@@ -179,18 +179,14 @@ def describe(findings: Findings, *, measures: Iterable[str | Measure] | None = N
     if findings.repeated:
         lines.append(f"{findings.repeated} judgments are given more than once; each counts once")
     if findings.tied_judged:
-        lines.append(
-            f"a judged document's score equals another's in {_count(findings.tied_judged)} "
-            f"(of {findings.tied_queries} with equal scores): ordered by document id, descending"
-        )
+        tied = f"{_count(findings.tied_judged)} (of {findings.tied_queries} with equal scores)"
+        lines.append(f"a judged document's score equals another's in {tied}: ordered by document id, descending")
     comparing = needing("scores")
     if comparing and findings.rank_only:
         lines.append(f"every query has the same score at the same rank: {comparing} compares ranks, not scores")
     elif comparing and findings.decimals is not None and (findings.decimals <= COARSE or findings.close):
-        lines.append(
-            f"scores have {findings.decimals} digits after the point: {findings.close} of {findings.comparisons} comparisons "
-            f"of {comparing} are within one step of the last"
-        )
+        close = f"{findings.close} of {findings.comparisons} comparisons of {comparing} are within one step of the last"
+        lines.append(f"scores have {findings.decimals} digits after the point: {close}")
     for query_ids, what, names in (
         (findings.unpaired, "judged in one mode only", needing("gold", "negatives")),
         (findings.without_gold, "without a gold document", needing("gold")),

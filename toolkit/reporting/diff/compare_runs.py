@@ -11,12 +11,12 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import guess_group
 from toolkit.core.runs import Run
-from toolkit.core.tables.aligned_table import Cell, Column, Number, Table
+from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, labels
 from toolkit.datasets import resolve_topics
 from toolkit.evaluation.comparison.comparison import USUAL, Moved, Testing, compare, corrected, testing_notes
 from toolkit.evaluation.comparison.notes import run_notes
 from toolkit.evaluation.scores.evaluation import Evaluation, benchmark_of, prepare, to_depth
-from toolkit.evaluation.scores.judgments import Judgments, Part
+from toolkit.evaluation.scores.judgments import Judgments
 from toolkit.evaluation.scores.run_inputs import Source, as_sources, load_each
 from toolkit.evaluation.scores.score_table import is_share
 from toolkit.files.provenance import NamedRun, Recorded, run_names
@@ -226,7 +226,12 @@ def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
     A query that stands for several (a core query, or all modes of one) brings all of its own.
     """
     part = next(part for part in judgments.parts if part.group == moved.group)
-    query_ids = _own_ids(moved, part)
+    query_ids, modes = [], registry.modes_of(part.qrels)
+    for query_id in part.qrels.query_ids:
+        base, mode = modes.split(query_id)
+        core = guess_group(base) if part.cores is None else part.cores.get(base)
+        if moved.query_id in (base, core) and moved.mode in (mode, "paired"):
+            query_ids.append(query_id)
     ranks_a, ranks_b = _ranks(a, query_ids), _ranks(b, query_ids)
     rows = []
     for query_id in query_ids:
@@ -239,17 +244,6 @@ def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
             if place.a != place.b and (place.label is not None or inside[0] != inside[1]):
                 rows.append(place)
     return sorted(rows, key=_by_weight)[:SHOWN]
-
-
-def _own_ids(moved: Moved, part: Part) -> list[str]:
-    """The judged ids, with their modes, that a value is about."""
-    fitting, modes = [], registry.modes_of(part.qrels)
-    for query_id in part.qrels.query_ids:
-        base, mode = modes.split(query_id)
-        core = guess_group(base) if part.cores is None else part.cores.get(base)
-        if moved.query_id in (base, core) and moved.mode in (mode, "paired"):
-            fitting.append(query_id)
-    return fitting
 
 
 def _ranks(run: Run, query_ids: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -279,7 +273,6 @@ def moved_table(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> 
             where = place.query_id if place.query_id != row.query_id and not mode else mode
             label = "unjudged" if place.label is None else str(place.label)
             cells.append((where, place.doc_id, label, *("-" if rank is None else rank for rank in (place.a, place.b))))
-    heads = (Column("query", label=True), Column("measure, documents", label=True))
-    columns = (*heads, *map(Column, ("label", "first", "second")))
+    columns = (*labels("query", "measure, documents"), *map(Column, ("label", "first", "second")))
     title = "queries that moved most: their values, and the ranks of documents"
     return Table(columns, cells, title=title, below=frozenset(below))

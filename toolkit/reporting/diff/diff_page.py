@@ -87,21 +87,18 @@ def _overall(changes: Sequence[Change]) -> list[Change]:
     return [change for change in changes if change.group == group]
 
 
-def _reaches(changes: Sequence[Change]) -> dict[str, float]:
-    """Measure -> the largest distance of an interval's end from 0: fractions share one, ranks and counts have their own."""
+def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
+    """Those of one group."""
+    rows = []
+    # the largest distance of an interval's end from 0: fractions share one, ranks and counts have their own
     reaches: dict[str, float] = {}
     for change in changes:
         scale = "" if is_share(change.measure) else change.measure
         ends = max(abs(end) for end in (change.low, change.high, change.difference) if end == end)
         reaches[scale] = max(reaches.get(scale, 0.0), ends)
-    return {change.measure: reaches["" if is_share(change.measure) else change.measure] for change in changes}
-
-
-def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
-    """Those of one group."""
-    rows, reaches = [], _reaches(changes)
     for change in changes:
-        share, reach = is_share(change.measure), reaches[change.measure] or 1.0
+        share = is_share(change.measure)
+        reach = reaches["" if share else change.measure] or 1.0
         spec = registry.measure(change.measure)
         # without an interval its ends are where the difference is
         ends = (change.difference if math.isnan(end) else end for end in (change.low, change.difference, change.high))

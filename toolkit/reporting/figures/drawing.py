@@ -15,7 +15,7 @@ from toolkit.core.system.lazy_names import alt, vl_convert
 from toolkit.core.tables.tabular import for_spreadsheet, to_csv
 from toolkit.registry.loader import did_you_mean
 from toolkit.reporting.figures import PLOTS, Plot
-from toolkit.reporting.figures.theme import SMALL, leading_only, themed
+from toolkit.reporting.figures.theme import MOST, SMALL, themed
 from toolkit.reporting.report.model import ReportModel
 
 DPI = 300  # of PNG
@@ -42,7 +42,9 @@ def applying(model: ReportModel) -> tuple[Plot, ...]:
 
 def caption(plot: Plot, model: ReportModel) -> str:
     """What is drawn, and of which runs where it is not all."""
-    return " ".join(filter(None, (plot.caption, leading_only(model) if plot.leading else "")))
+    if not plot.leading or len(model.runs) <= MOST:
+        return plot.caption
+    return f"{plot.caption} Drawn are the {MOST} best of {len(model.runs)} runs, or on a page those that are chosen."
 
 
 def file_stem(plot: Plot, model: ReportModel) -> str:

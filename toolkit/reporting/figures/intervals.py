@@ -13,7 +13,7 @@ from toolkit.evaluation.scores.scoring import is_ranked
 from toolkit.metrics.inference import Bounds, Cores, estimate
 from toolkit.reporting.figures.charts import Drawn, chart_of, data, plot
 from toolkit.reporting.figures.columns import Column, by_query, keys, over
-from toolkit.reporting.figures.theme import NAMES_ONCE, axis_name, focused, lead, row_height, run_looks, run_rows, zero_line
+from toolkit.reporting.figures.theme import NAMES_ONCE, axis_name, focused, lead, row_height, run_looks, run_rows
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts
 
 ACROSS = 3  # panels side by side
@@ -66,7 +66,8 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         ends = [base.mark_tick(thickness=2, size=9).encode(x=alt.X(f"{end}:Q", scale=scale)) for end in ("low", "high")]
         tips = ["run:N", "value:Q", "low:Q", "high:Q"]
         dots = base.mark_point(filled=True, size=60).encode(x="value:Q", **run_looks(model, "shape"), tooltip=tips)
-        panels.append(alt.layer(zero_line(), intervals, *ends, dots, width=190, height=alt.Step(row_height(model))))
+        zero = chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(x=alt.datum(0))
+        panels.append(alt.layer(zero, intervals, *ends, dots, width=190, height=alt.Step(row_height(model))))
     return alt.concat(*panels, columns=ACROSS, align="each", usermeta=NAMES_ONCE)
 
 

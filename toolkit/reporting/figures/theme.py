@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolkit import registry
@@ -97,12 +97,6 @@ def drawn_runs(model: ReportModel) -> list[str]:
     return [facts.name for facts in model.runs if facts.name in best or not few]
 
 
-def leading_only(model: ReportModel) -> str:
-    """In words, which runs are drawn; empty where all are."""
-    few = len(model.runs) > MOST
-    return f"Drawn are the {MOST} best of {len(model.runs)} runs, or on a page those that are chosen." if few else ""
-
-
 def only_leading(chart: alt.Chart, model: ReportModel) -> alt.Chart:
     """A chart of lines or points, whose rows `lead` has marked: the chosen runs alone, or the leading ones."""
     if len(model.runs) <= MOST:
@@ -158,11 +152,6 @@ def row_height(model: ReportModel) -> int:
     return 20 if len(model.runs) <= 40 else 13
 
 
-def zero_line() -> alt.Chart:
-    """A dashed line through zero of the horizontal axis."""
-    return chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(x=alt.datum(0))
-
-
 def focused(whole: float = 1.0) -> Any:
     """The opacity of marks of a run: whole where it is chosen, or nothing is."""
     return alt.when(CHOSEN).then(alt.value(whole)).otherwise(alt.value(FADED * whole))
@@ -209,17 +198,12 @@ def groups_shown(model: ReportModel) -> list[str]:
 
 
 def panel_row(
-    model: ReportModel,
-    layers: Sequence[alt.Chart],
-    rows: Sequence[dict[str, Any]],
-    names: Sequence[str],
-    title: Any,
-    prepare: Callable[[alt.FacetChart], alt.FacetChart] | None = None,
+    model: ReportModel, layers: Sequence[alt.Chart], rows: Sequence[dict[str, Any]], names: Sequence[str], title: Any
 ) -> alt.FacetChart:
     """Panels side by side, on one scale, with a line at 0.
 
     layers   without data, with a channel `x`; the vertical axis, which has the runs, is added
-    rows     with the fields `run` and `group`, as `named_groups` has it; they go through `prepare` first
+    rows     with the fields `run` and `group`, as `named_groups` has it
     title    of the row: text, or an expression of signals
     """
     groups = list(named_groups(model).values())
@@ -227,7 +211,7 @@ def panel_row(
     width = min(max(NARROW, ROW_WIDTH // len(groups)), WIDE)
     zero = chart_of().mark_rule(color=GREY, strokeWidth=1).encode(x=alt.datum(0))
     header = alt.Header(labelPadding=2) if len(groups) > 1 else alt.Header(labels=False)
-    chart = alt.layer(zero, *(layer.encode(y=down) for layer in layers), width=width, height=alt.Step(STEP)).facet(
+    return alt.layer(zero, *(layer.encode(y=down) for layer in layers), width=width, height=alt.Step(STEP)).facet(
         data=data(rows),
         facet=alt.Facet("group:N", title=None, sort=groups, header=header),
         columns=len(groups),  # a page puts fewer side by side where it is narrow
@@ -235,7 +219,6 @@ def panel_row(
         bounds="flush",
         title=alt.Title(title, fontSize=12, fontWeight="bold", offset=8, frame="bounds"),
     )
-    return prepare(chart) if prepare else chart
 
 
 def named_groups(model: ReportModel) -> dict[str, str]:

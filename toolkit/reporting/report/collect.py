@@ -1,7 +1,7 @@
 """From runs and benchmarks that a user names to what a report is made of."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ def collect(
             ),
             published=None,
         )
-        models.append(_model_of(evaluation, evaluation.benchmark, of_benchmark, measures, missing, ori_unit, x))
+        models.append(_model_of(evaluation, of_benchmark, measures, missing, ori_unit, x))
     if perspectives or stances:
         if len(models) > 1:
             raise ToolkitError("runs of perspectives are of one benchmark", "make a report of each benchmark")
@@ -126,13 +126,7 @@ def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str,
 
 
 def _model_of(
-    evaluation: Evaluation,
-    name: str | None,
-    sources: Sequence[Source],
-    measures: Sequence[str] | None,
-    missing: str,
-    ori_unit: str,
-    x: str,
+    evaluation: Evaluation, sources: Sequence[Source], measures: Sequence[str] | None, missing: str, ori_unit: str, x: str
 ) -> ReportModel:
     runs, records = _named(evaluation.runs, sources)
     evaluation = replace(evaluation, runs=tuple(runs), records=records)
@@ -143,21 +137,27 @@ def _model_of(
     scores = evaluation.scores(measures, by_query=True, missing=missing, **more)
     share = evaluation.measure_set([JUDGED], missing)
     judged = {run.tag: score(run, judgments, share) for run in evaluation.runs}
-    rows = _by_run(scores.rows)
+    # run -> its own name and those of its references, which stand behind its rows -> rows
+    rows: dict[str, dict[str, list[Score]]] = {}
+    tag = ""
+    for row in scores.rows:
+        tag = tag if is_reference(row.run) else row.run
+        rows.setdefault(tag, {}).setdefault(row.run.removesuffix(f" of {tag}"), []).append(row)
     names = run_names([NamedRun(run.tag, run.source, records[run.tag]) for run in evaluation.runs])
     runs = [
         _facts(name, run, _files(sources, run), records[run.tag], rows[run.tag], judged[run.tag], scores.findings[run.tag])
         for name, run in zip(names, evaluation.runs, strict=True)
     ]
     order = list(headings())
-    selection = find(name) if name else None
+    benchmark = evaluation.benchmark
+    selection = find(benchmark) if benchmark else None
     return ReportModel(
         name=judgments.name,
         benchmark=load(selection.benchmark).spec if selection else None,
         judgments=judgments,
         runs=tuple(sorted(runs, key=lambda facts: (order.index(facts.heading), natural(facts.name)))),
         measures=tuple(dict.fromkeys(row.measure for row in scores.rows)),
-        topics=tuple(resolve_topics(name).topics) if name else (),
+        topics=tuple(resolve_topics(benchmark).topics) if benchmark else (),
         notes=scores.notes,
         x=x,
     )
@@ -173,17 +173,6 @@ def _named(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[list[Run], R
     by_path = [run.tag in run.source.split(", ") and name not in tags for run, name in zip(runs, names, strict=True)]
     named = [replace(run, tag=name) if path else run for run, name, path in zip(runs, names, by_path, strict=True)]
     return sorted(named, key=lambda run: run.tag), {new.tag: records[run.tag] for new, run in zip(named, runs, strict=True)}
-
-
-def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
-    """Run -> its own name and those of its references -> rows; the references of a run stand behind its rows."""
-    by_run: dict[str, dict[str, list[Score]]] = {}
-    tag = ""
-    for row in rows:
-        if not is_reference(row.run):
-            tag = row.run
-        by_run.setdefault(tag, {}).setdefault(row.run.removesuffix(f" of {tag}"), []).append(row)
-    return by_run
 
 
 def _records(sources: Sequence[Source], runs: Sequence[Run]) -> Records:

@@ -67,8 +67,6 @@ def compared(model: ReportModel, a: RunFacts, b: RunFacts) -> list[Change]:
         keys = [Key(part.group, *column) for column in model.columns(part.group)]
         own, other = ({(key.measure, key.mode): facts.values[key] for key in keys if key in facts.values} for facts in (a, b))
         pairs.append((part, paired(own, other, part)))
-    if not any(columns for _, columns in pairs):
-        return []
     return changes_of(pairs, MeasureSet((), any(part.measures for part in model.judgments.parts)))
 
 
@@ -141,10 +139,3 @@ def against(model: ReportModel, baseline: str, run: str, key: Key) -> str:
         return ""
     better = (change.difference > 0) != (registry.measure(key.measure).direction == "lower")
     return DAGGER if better else WORSE
-
-
-def tested_measures(model: ReportModel) -> set[str]:
-    """The measures that every group has values of, query by query: only means of these can be tested."""
-    parts = [part.group for part in model.judgments.parts]
-    keys = {key for facts in model.runs for key in facts.values}
-    return {key.measure for key in keys if all(Key(part, key.measure, key.mode) in keys for part in parts)}

@@ -97,8 +97,6 @@ def followed(model: ReportModel) -> list[Followed]:
             lists = blind(own_queries(facts.run, part), model.judgments.modes)
             ignoring = {(each.measure, each.mode): each for each in MeasureSet((measure,)).values(lists, part)}
             pairs.append((part, paired(ignoring, {(measure, mode): own}, part)))
-        if not any(columns for _, columns in pairs):
-            continue
         changes = changes_of(pairs, MeasureSet((measure,)))
         found += [(facts.name, change) for change in changes if change.group == overall_group(changes)]
     adjusted = holm([change.p for _, change in found])
@@ -110,7 +108,11 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
     rows = {row.name: row for row in beside_blind}
     if len(model.runs) == 1:
         (run,) = first
-        return f"{run} {_verdict(rows[run])} ({name} {value})." if rows else f"{run} has {name} {value}."
+        if not rows:
+            return f"{run} has {name} {value}."
+        follows = "does worse than ignoring the instructions" if rows[run].worse else "is not shown to follow its instructions"
+        follows = "follows its instructions: it beats ignoring them" if rows[run].beats else follows
+        return f"{run} {follows} ({_tested(rows[run].change, rows[run].p)}) ({name} {value})."
     found = ranked(model).get(Key(model.overall, *leading(model)))
     ahead = [each.name for each in found.systems if each.last == 1] if found else []  # told apart from every other, and better
     alone = len(first) == 1 and first[0] in ahead
@@ -120,11 +122,12 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
         return f"{best}{unclear}."
     beating = [row.name for row in beside_blind if row.beats]
     leading_row = rows[first[0]]
+    tested = _tested(leading_row.change, leading_row.p)
     if leading_row.worse:
-        return f"{best}{unclear}; even so worse than ignoring the instructions{_in_brackets(leading_row)}."
+        return f"{best}{unclear}; even so worse than ignoring the instructions ({tested})."
     if not beating:
         shown = "its instructions" if len(first) == 1 else "their instructions"
-        follows = f"{best}{unclear}; not shown to follow {shown}{_in_brackets(leading_row)}"
+        follows = f"{best}{unclear}; not shown to follow {shown} ({tested})"
         others = [row.name for row in beside_blind if row.name not in first]
         return f"{follows}, nor is any other of {len(rows)} systems." if others else f"{follows}."
     if beating == list(first) and len(beating) == 1:
@@ -134,18 +137,6 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], value: str, besid
     how_many = every if len(beating) == len(rows) else f"{count} of {len(rows)}"
     own = "is shown to follow its" if len(beating) == 1 else "are shown to follow their"
     return f"{best}{unclear}; {how_many} systems {own} instructions."
-
-
-def _verdict(row: Followed) -> str:
-    if row.beats:
-        return f"follows its instructions: it beats ignoring them{_in_brackets(row)}"
-    said = "does worse than ignoring the instructions" if row.worse else "is not shown to follow its instructions"
-    return f"{said}{_in_brackets(row)}"
-
-
-def _in_brackets(row: Followed) -> str:
-    """` (p = 0.36)`, or why there is none."""
-    return f" ({_tested(row.change, row.p)})"
 
 
 def _tested(change: Change, p: float) -> str:
@@ -161,7 +152,7 @@ def _ignoring(name: str, rows: Sequence[Followed]) -> Statement:
     change = row.change
     text = (
         f"{row.name} has {name} {number(row.value)}; its own ranking with instructions ignored has {number(row.blind)} "
-        f"(difference {signed(change.difference)}; {_tested(change, row.p)}, over core queries"
+        f"(difference {number(change.difference, '+')}; {_tested(change, row.p)}, over core queries"
         f"{', after Holm' * (len(rows) > 1)})."
     )
     for verdict, fits in (
@@ -207,15 +198,22 @@ def _relevance(model: ReportModel, facts: RunFacts) -> Statement | None:
     measure = next((measure for measure, mode in columns if mode == base), "")
     if not base or not {(measure, base), (measure, instructed)} <= set(columns):
         return None
-    change = _from_base(model, facts, measure, base, instructed)
+    pairs = []  # the run's own number in both modes, whose change is over core queries
+    for part in model.judgments.parts:
+        values = [facts.values.get(Key(part.group, measure, mode)) for mode in (base, instructed)]
+        if None not in values:
+            key = (measure, instructed)
+            pairs.append((part, paired({key: values[0]}, {key: values[1]}, part)))
+    changes = changes_of(pairs, MeasureSet((measure,)))
+    change = next((change for change in changes if change.group == model.overall), None)
     if change is None:
         return None
     apart = change.low > 0 or change.high < 0
     verb = ("rises" if change.difference > 0 else "falls") if apart else "goes"
-    interval = f"95\u00a0% interval {signed(change.low)} to {signed(change.high)}"
+    interval = f"95\u00a0% interval {number(change.low, '+')} to {number(change.high, '+')}"
     shown = _tested(change, change.p) if change.untested else interval if apart else f"{interval}, no change shown"
     ends = f"from {number(change.a)} ({base}) to {number(change.b)} ({instructed})"
-    text = f"{shown_measure(measure)} of {facts.name} {verb} {ends}: {signed(change.difference)}, {shown}."
+    text = f"{shown_measure(measure)} of {facts.name} {verb} {ends}: {number(change.difference, '+')}, {shown}."
     ignoring = facts.reference(BLIND, Key(model.overall, measure, instructed))
     if ignoring is not None:
         text += f" With instructions ignored it is {number(ignoring)} ({instructed})."
@@ -225,19 +223,6 @@ def _relevance(model: ReportModel, facts: RunFacts) -> Statement | None:
     if len(model.runs) > 1 and facts.name not in top:
         text += f" Highest with instructions: {_names(top)} ({number(most)})."
     return Statement("In relevance", text)
-
-
-def _from_base(model: ReportModel, facts: RunFacts, measure: str, base: str, instructed: str) -> Change | None:
-    """The change of a run's own number from the base to the instructed mode, over core queries."""
-    pairs = []
-    for part in model.judgments.parts:
-        values = [facts.values.get(Key(part.group, measure, mode)) for mode in (base, instructed)]
-        if None not in values:
-            key = (measure, instructed)
-            pairs.append((part, paired({key: values[0]}, {key: values[1]}, part)))
-    if not any(columns for _, columns in pairs):
-        return None
-    return next((change for change in changes_of(pairs, MeasureSet((measure,))) if change.group == model.overall), None)
 
 
 def _told_apart(model: ReportModel, name: str) -> Statement | None:
@@ -306,11 +291,6 @@ def _names(names: Sequence[str]) -> str:
     return "".join(shown) if len(shown) < 2 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def number(value: float) -> str:
-    """Three decimals, a true minus, and no -0.000."""
-    return f"{value:z.3f}".replace("-", "\u2212")
-
-
-def signed(value: float) -> str:
-    """The same with its sign."""
-    return f"{value:+z.3f}".replace("-", "\u2212")
+def number(value: float, sign: str = "") -> str:
+    """Three decimals, a true minus, and no -0.000; where `sign` is `+`, with it."""
+    return f"{value:{sign}z.3f}".replace("-", "\u2212")

@@ -1,15 +1,14 @@
 """From runs that are model to the report: its page, or its tables as text (Markdown and CSV; `latex_output` has LaTeX)."""
 
-import csv
 import html
-import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.system.files import write_text
+from toolkit.core.tables import tabular
 from toolkit.core.tables.aligned_table import PLAIN, TableStyle
 from toolkit.core.tables.table_forms import markdown, markdown_table
 from toolkit.datasets import resolve_topics
@@ -20,19 +19,7 @@ from toolkit.reporting.report.model import ReportModel
 from toolkit.reporting.report.report_page import render
 from toolkit.reporting.tables.latex_output import to_latex
 from toolkit.reporting.tables.sections import Section, overview, section
-from toolkit.reporting.tables.text_table import (
-    BEST,
-    KIND,
-    KINDS,
-    OF_KIND,
-    SIGNS,
-    Cell,
-    Head,
-    Table,
-    check_kinds,
-    styled,
-    transposed,
-)
+from toolkit.reporting.tables.text_table import BEST, KIND, KINDS, OF_KIND, SIGNS, Cell, Table, check_kinds, styled, transposed
 from toolkit.retrieval.texts import texts_from
 
 
@@ -87,14 +74,9 @@ def report(
 
     Raises ToolkitError where nothing published can be set beside the runs: of a mini, never.
     """
-    sections = []
-    for made in (section(model, missing=missing, published=published, claims=claims) for model in benchmarks):
-        one = {name: styled(getattr(made, name), style) for name in ("main", "measures")}
-        several = {name: getattr(made, name) for name in ("groups", "more", "references")}
-        of_several = {name: tuple(styled(table, style) for table in tables) for name, tables in several.items()}
-        sections.append(replace(made, **one, **of_several))
-    of_all = styled(overview(benchmarks), style) if len(benchmarks) > 1 else None
-    return Report(tuple(sections), of_all)
+    how = {"missing": missing, "published": published, "claims": claims, "style": style}
+    sections = tuple(section(model, **how) for model in benchmarks)
+    return Report(sections, styled(overview(benchmarks), style) if len(benchmarks) > 1 else None)
 
 
 def to_text(made: Report, format: str, *, tables: Sequence[str] = (), transpose: bool = False, width: str | None = None) -> str:
@@ -193,23 +175,14 @@ def _markdown_cell(cell: Cell) -> str:
 
 def to_csv(tables: Sequence[Table]) -> str:
     """A line a number, at full precision: table, block (kind of system, run), row, column, value, mark."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for table in tables:
-        for block in table.blocks:
-            for row in block.rows:
-                writer.writerows(_csv(table.name, block.heading, row, table.heads))
-    return text.getvalue()
-
-
-def _csv(table: str, block: str, row: Sequence[Cell], heads: Sequence[Head]) -> list[tuple[str, ...]]:
-    name, *cells = row
-    kind = next((cell.text for head, cell in zip(heads, row, strict=True) if head.title == KIND), "")
-    lines = []
-    for head, cell in zip(heads[1:], cells, strict=True):
-        if head.title == KIND:
-            continue
-        number = "" if cell.value is None else repr(cell.value)
-        lines.append((table, block or kind, name.text, head.title, number if head.number else cell.text, cell.mark))
-    return lines
+    rows = [(table, block, row) for table in tables for block in table.blocks for row in block.rows]
+    records = []
+    for table, block, row in rows:
+        cells = list(zip(table.heads, row, strict=True))
+        kind = next((cell.text for head, cell in cells if head.title == KIND), "")
+        for head, cell in cells[1:]:
+            if head.title != KIND:
+                value = cell.value if head.number else cell.text
+                line = (table.name, block.heading or kind, row[0].text, head.title, value, cell.mark)
+                records.append(dict(zip(COLUMNS, line, strict=True)))
+    return tabular.to_csv(COLUMNS, records)

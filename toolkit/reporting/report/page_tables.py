@@ -59,11 +59,6 @@ def abouts(model: ReportModel, prefix: str) -> dict[tuple[str, str], About]:
     return found
 
 
-def modes_line(model: ReportModel) -> str:
-    """What the modes are, in a line; empty where there are none."""
-    return "; ".join(f"{mode}: {ROLES[role]}" for mode, role in model.judgments.modes.items() if role in ROLES)
-
-
 def page_table(
     table: Table, id: str, model: ReportModel | None = None, about: Mapping[tuple[str, str], About] | None = None
 ) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from toolkit.reporting.figures.theme import run_labels
 from toolkit.reporting.report.differences import differences
 from toolkit.reporting.report.headline import headline
 from toolkit.reporting.report.model import RunFacts
-from toolkit.reporting.report.page_tables import abouts, modes_line, page_table
+from toolkit.reporting.report.page_tables import ROLES, abouts, page_table
 from toolkit.reporting.tables.report_tables import warning
 from toolkit.reporting.tables.sections import Section
 from toolkit.reporting.tables.text_table import Table
@@ -85,7 +85,7 @@ def _part(number: int, section: Section) -> dict[str, Any]:
         "baseline": model.baseline,
         "baselines": [(name, names[name]) for name in differences(model).baselines],
         "abouts": list(about.values()),
-        "modes": modes_line(model),
+        "modes": "; ".join(f"{mode}: {ROLES[role]}" for mode, role in model.judgments.modes.items() if role in ROLES),
         "main": scores(section.main, f"{id}-main"),
         "tested": section.main.caption,
         "groups": [scores(table, f"{id}-group-{place}") for place, table in enumerate(section.groups)],

@@ -114,7 +114,12 @@ def layout(table: Table, width: str | None = None) -> list[Part]:
         fitted = _fitted(_printed(candidate), limit, whole=whole)
         if fitted and len(by_rows := list(_by_rows(fitted))) == 1:
             return by_rows
-    parts = [part for piece in _by_columns(_printed(by_kind), limits[-1]) for part in _by_rows(piece)]
+    # as many columns as fit, those of a measure together where they fit; names are broken where that makes fewer parts
+    table = _printed(by_kind)
+    of_measure = itertools.groupby(range(1, len(table.heads)), lambda n: (table.heads[n].name and table.heads[n].above) or n)
+    groups = [list(places) for _, places in of_measure]
+    pieces = min((_divided(table, groups, limits[-1], whole) for whole in (True, False)), key=len)
+    parts = [part for piece in pieces for part in _by_rows(piece)]
     return [replace(part, number=number, of=len(parts)) for number, part in enumerate(parts, 1)]
 
 
@@ -176,17 +181,9 @@ def _head_lines(head: Head, cells: Sequence[Cell]) -> list[str]:
     return lines(head.short, max(_cells_em(cells), em("0.000"))) if head.number else [head.short]
 
 
-def _by_columns(table: Table, limit: float) -> list[Part]:
-    """Parts with as many columns as fit, those of a measure together where they fit, each behind the names of its rows; names
-    are broken where that makes fewer parts.
-    """
-    heads = table.heads
-    of_measure = itertools.groupby(range(1, len(heads)), lambda place: (heads[place].name and heads[place].above) or place)
-    groups = [list(places) for _, places in of_measure]
-    return min((_divided(table, groups, limit, whole) for whole in (True, False)), key=len)
-
-
 def _divided(table: Table, groups: Sequence[list[int]], limit: float, whole: bool) -> list[Part]:
+    """Parts with as many columns as fit, each behind the names of its rows."""
+
     def fits(places: list[int]) -> Part | None:
         return _fitted(_with_columns(table, places), limit, whole=whole)
 

@@ -9,7 +9,6 @@ from toolkit.core.scores import SIGNIFICANT
 from toolkit.evaluation.scores.core_queries import core_queries
 from toolkit.evaluation.scores.scoring import is_ranked
 from toolkit.metrics.inference import Pairs, pairs
-from toolkit.reporting.report.differences import tested_measures
 from toolkit.reporting.report.model import Key, ReportModel, RunFacts, query_values
 
 
@@ -52,14 +51,12 @@ class Ranking:
 @functools.lru_cache(maxsize=16)  # a table and a figure of one report ask for the same
 def ranked(model: ReportModel) -> dict[Key, Ranking]:
     """Number of the main table -> the systems. Left out is what is no mean over the queries of every group."""
-    tested = tested_measures(model)
-    numbers = [column for column in model.columns(model.overall) if column[0] in tested]
-    keys = [Key(model.overall, *column) for column in numbers if is_ranked(*column, model.judgments.modes)]
     found = {}
-    for key in keys:
+    for key in (Key(model.overall, *column) for column in model.columns(model.overall)):
         parts = [Key(part.group, key.measure, key.mode) for part in model.judgments.parts]
-        # every run has values in every group
-        if all(each in facts.values and facts.values[each].query_ids for facts in model.runs for each in parts):
+        # every run has values in every group, query by query: only means of these can be tested
+        tested = all(each in facts.values and facts.values[each].query_ids for facts in model.runs for each in parts)
+        if tested and is_ranked(key.measure, key.mode, model.judgments.modes):
             found[key] = ranking(model, key, model.systems)
     return found
 

@@ -8,6 +8,7 @@ from statistics import fmean
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score
+from toolkit.core.tables.aligned_table import PLAIN, TableStyle
 from toolkit.evaluation.comparison.paper_comparison import as_printed, check_made_for, p_values, paper_of
 from toolkit.evaluation.scores.evaluation import Evaluation
 from toolkit.metrics.evaluation import PAIRED
@@ -32,7 +33,7 @@ from toolkit.reporting.tables.report_tables import (
     references,
     warning,
 )
-from toolkit.reporting.tables.text_table import Block, Cell, Head, Table, score
+from toolkit.reporting.tables.text_table import Block, Cell, Head, Table, score, styled
 
 
 def has_kinds(model: ReportModel) -> bool:
@@ -84,7 +85,9 @@ class Section:
         return (self.main, *self.groups, self.measures, *self.more, *self.references)
 
 
-def section(model: ReportModel, *, missing: str = "worst", published: bool = False, claims: bool = False) -> Section:
+def section(
+    model: ReportModel, *, missing: str = "worst", published: bool = False, claims: bool = False, style: TableStyle = PLAIN
+) -> Section:
     """All tables of a benchmark's runs; published, claims  also `published_table` and `claims_table`."""
     more = [published_table(model, missing=missing)] if published else []
     more += [claims_table(model, missing=missing)] if claims else []
@@ -92,7 +95,9 @@ def section(model: ReportModel, *, missing: str = "worst", published: bool = Fal
     more += [kind_table(model)] if has_kinds(model) else []
     more += [cost(model), coverage(model)]
     others = [references(model)] if any(facts.references for facts in model.runs) else []
-    return Section(model, main_table(model), tuple(group_tables(model)), measures_table(model), tuple(more), tuple(others))
+    main, measures = (styled(made(model), style) for made in (main_table, measures_table))
+    groups, more, others = (tuple(styled(each, style) for each in tables) for tables in (group_tables(model), more, others))
+    return Section(model, main, groups, measures, more, others)
 
 
 def overview(benchmarks: Sequence[ReportModel]) -> Table:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.core.tables.table_forms import to_markdown
 from toolkit.metrics.agreement import Agreement, between_groups, lay_out_between, printed_agreement
 from toolkit.registry.published.paper_tables import graded, papers, reading, sources
@@ -44,14 +44,14 @@ def published_table(name: str) -> Table:
 
 def agreement_table(name: str) -> Table:
     """Kendall's tau-b between the orders of a paper's systems by this measure and by each other one, a row a pair."""
-    columns = (Column("paper", label=True), Column("measure", label=True), Column("other", label=True))
+    columns = (*labels("paper", "measure", "other"), Column("tau"), Column("systems"))
     rows = [
         (paper, pair.first, pair.second, Number(pair.tau, decimals=2), pair.systems)
         for paper in papers()
         for pair in _pairs(paper)
         if ours(paper, pair.first.partition(" ")[0]) == name and pair.first != pair.second
     ]
-    return Table((*columns, Column("tau"), Column("systems")), rows, title="Agreement with other measures, in papers")
+    return Table(columns, rows, title="Agreement with other measures, in papers")
 
 
 def sets_table(name: str) -> Table:
@@ -93,8 +93,7 @@ def measure_axioms() -> Table:
 
 def counterexample_table(name: str) -> Table:
     """The axioms that a measure is held to, in each of its variants, and what contradicts them."""
-    labels = (Column("axiom", label=True), Column("measure", label=True))
-    columns = (*labels, Column("holds"), Column("smallest counterexample", prose=True))
+    columns = (*labels("axiom", "measure"), Column("holds"), Column("smallest counterexample", prose=True))
     spec, rows = registry.measures()[name], []
     for axiom in AXIOMS:
         for measure in forms(spec) if spec.over != "aggregate" else ():

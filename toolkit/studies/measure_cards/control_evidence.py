@@ -16,7 +16,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
 from toolkit.core.system.progress import say
 from toolkit.core.system.yaml_json import read_yaml
-from toolkit.core.tables.aligned_table import Column, Number, Table
+from toolkit.core.tables.aligned_table import Column, Number, Table, labels
 from toolkit.datasets import find
 from toolkit.evaluation import evaluate
 from toolkit.jobs import search_job
@@ -104,8 +104,7 @@ def control_table(name: str) -> Table:
     rows = [row for row in recorded() if registry.measure(row["measure"]).name == name]
     places = ("part", "system", "measure", "mode")
     lines = [(*(row[name] for name in places), *(_cell(row.get(sent)) for sent in SENT)) for row in rows]
-    labels = (Column("benchmark", label=True), Column("system", label=True), Column("measure", label=True), Column("mode"))
-    columns = (*labels, *map(Column, ("instruction", *SENT[1:])))
+    columns = (*labels("benchmark", "system", "measure"), *map(Column, ("mode", "instruction", *SENT[1:])))
     notes = [
         "placebo: neutral sentences as long as the instruction; shuffled: the instruction of another core query",
         f"{FOLLOWER} reads the instruction itself, whatever is sent in its place: it has no control",

@@ -66,10 +66,10 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
         ids |= {(mode,): f"{selection.name}.{mode}{name.removeprefix(selection.name)}" for mode in selection.modes}
     _refuse_taken(list(ids.values()), paths, replace)
     baseline = paths.baselines / f"{name}.trec.gz"
-    specs = [_registered(each, path, modes, baseline.name, record, system, selection) for modes, each in ids.items()]
+    record["data"]["run"]["file"] = baseline.name
+    specs = [_registered(each, path, modes, record, system, selection) for modes, each in ids.items()]
     with open_output(baseline) as out:
         out.write(run_lines(path))
-    record["data"]["run"]["file"] = baseline.name
     write_record(baseline, record)
     for spec in specs:
         write_text(paths.entry(spec.name), entry_text(spec))
@@ -186,13 +186,7 @@ def _revision(step: Mapping[str, Any], record: Mapping[str, Any], path: Path) ->
 
 
 def _registered(
-    name: str,
-    path: Path,
-    modes: Sequence[str],
-    baseline: str,
-    record: Mapping[str, Any],
-    system: dict[str, Any],
-    selection: Selection,
+    name: str, path: Path, modes: Sequence[str], record: Mapping[str, Any], system: dict[str, Any], selection: Selection
 ) -> RegressionSpec:
     benchmark = "-".join([selection.reference, *modes])
     lines = run_lines(path, modes)
@@ -200,7 +194,7 @@ def _registered(
     measures, index = asked_for(scores.rows), _index(record, selection)
     is_mini = load(selection.benchmark).spec.mini
     note = "; written for this project, not comparable with published scores" if is_mini else ""
-    fields = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
+    fields = {"baseline": record["data"]["run"]["file"], **({"modes": list(modes)} if modes else {})}
     digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": record["tag"]}
     deterministic = all(step["method"] in DETERMINISTIC for step in steps_of(record, "retrieval", "reranking"))
     indexes: dict[str, dict[str, Any]] = {}
@@ -233,10 +227,8 @@ def _index(record: Mapping[str, Any], selection: Selection) -> str:
     folders = list(dict.fromkeys(index.get("folder", "") for index in record["data"]["indexes"]))
     if len(folders) == 1 and folders[0] and Path(folders[0]).is_dir():
         return folders[0]
-    raise ToolkitError(
-        f"the run was made over {', '.join(names)}, which is not found",
-        "search the benchmark's own corpora, a prebuilt index or one folder",
-    )
+    hint = "search the benchmark's own corpora, a prebuilt index or one folder"
+    raise ToolkitError(f"the run was made over {', '.join(names)}, which is not found", hint)
 
 
 def _refuse_own(record: Mapping[str, Any], selection: Selection, system: Mapping[str, Any]) -> None:

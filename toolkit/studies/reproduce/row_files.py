@@ -151,10 +151,8 @@ class RowFiles:
             return str(self.output / "indexes" / f"{part.corpus}.{system.name}")
         if _kind(shared) == LUCENE:
             name = f"{part.of or part.name}/{system.name}"
-            raise ToolkitError(
-                f"no vectors of {shared} by {system.name}",
-                f"`tandem index` makes them: name the folder with --own-index {name}=DIR",
-            )
+            hint = f"`tandem index` makes them: name the folder with --own-index {name}=DIR"
+            raise ToolkitError(f"no vectors of {shared} by {system.name}", hint)
         return shared
 
     def builds_index(self, row: Row) -> bool:

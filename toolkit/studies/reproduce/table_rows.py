@@ -161,18 +161,14 @@ def tables_of(
     for table in tables:
         if table not in made:
             why = next((entry["why"] for entry in unmade if entry["table"] == table and len(entry) == 2), "")
-            raise ToolkitError(
-                f"table {table} of the {paper} paper cannot be made{f': {why}' if why else ', as it has none'}",
-                f"these can: {', '.join(made)}",
-            )
+            message = f"table {table} of the {paper} paper cannot be made{f': {why}' if why else ', as it has none'}"
+            raise ToolkitError(message, f"these can: {', '.join(made)}")
     rows = {row.name: row for part in parts for row in _rows(paper, part, prompts)}
     wanted = {name: _with_cells(row, tables, own, unmade) for name, row in rows.items()}
     names = list(dict.fromkeys(row.system.name for row in wanted.values() if row.cells))
     if unknown := [name for name in systems if name not in names]:
-        raise ToolkitError(
-            f"the tables of the {paper} paper have no system {unknown[0]!r}",
-            f"{did_you_mean(unknown[0], names)}they have {', '.join(names)}",
-        )
+        hint = f"{did_you_mean(unknown[0], names)}they have {', '.join(names)}"
+        raise ToolkitError(f"the tables of the {paper} paper have no system {unknown[0]!r}", hint)
     if unknown := [name for name in own if name not in rows and name not in {part.needs.get("index") for part in every}]:
         needed = sorted({part.needs["index"] for part in every if part.needs})
         hint = f"a row's (PART/SYSTEM, as --dry-run shows them){''.join(f', or {name}' for name in needed)}"

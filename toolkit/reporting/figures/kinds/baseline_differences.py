@@ -73,23 +73,21 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 
 
 def _row(model: ReportModel, rows: list[dict], names: list[str], column: tuple[str, str]) -> alt.FacetChart:
-    def from_baseline(chart: alt.FacetChart) -> alt.FacetChart:
-        """The rows of the chosen baseline, turned where it is the second of the two."""
-        return (
-            chart.transform_filter(f"datum.baseline == {BASELINE} || datum.run == {BASELINE}")
-            .transform_calculate(_turned=f"datum.run == {BASELINE} && datum.baseline != datum.run")
-            .transform_calculate(
-                run="datum._turned ? datum.baseline : datum.run",
-                _difference="datum._turned ? 0 - datum.difference : datum.difference",
-                _low="datum._turned ? 0 - datum.high : datum.low",
-                _high="datum._turned ? 0 - datum.low : datum.high",
-            )
-            .transform_filter(f"indexof({json.dumps(names)}, datum.run) >= 0")
-        )
-
     arrow = "lower is better" if registry.measure(column[0]).direction == "lower" else "right is better"
     text = alt.ExprRef(f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE} + ' ({arrow})'")
-    return theme.panel_row(model, _layers(model), rows, names, text, from_baseline)
+    # the rows of the chosen baseline, turned where it is the second of the two
+    return (
+        theme.panel_row(model, _layers(model), rows, names, text)
+        .transform_filter(f"datum.baseline == {BASELINE} || datum.run == {BASELINE}")
+        .transform_calculate(_turned=f"datum.run == {BASELINE} && datum.baseline != datum.run")
+        .transform_calculate(
+            run="datum._turned ? datum.baseline : datum.run",
+            _difference="datum._turned ? 0 - datum.difference : datum.difference",
+            _low="datum._turned ? 0 - datum.high : datum.low",
+            _high="datum._turned ? 0 - datum.low : datum.high",
+        )
+        .transform_filter(f"indexof({json.dumps(names)}, datum.run) >= 0")
+    )
 
 
 def _layers(model: ReportModel) -> list[alt.Chart]:

@@ -88,8 +88,8 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         marks.append({"_x": lowest["random, low"], "_y": lowest["relevance"], "_text": text, "_line": False})
     best = [called[name] for name in front([row[:3] for row in found])]
     steps = [{f"_{key}": row[key] for key in FIELDS[:2]} for name in best for row in rows if row["run"] == name]
-    for name, size in LAYOUTS.items():
-        _place(name, size, rows, marks, steps, ends)
+    for name in LAYOUTS:
+        _place(name, rows, marks, steps, ends)
     return _layers(model, rows, marks, steps, ends)
 
 
@@ -101,15 +101,11 @@ def _ends(values: Sequence[float]) -> list[float]:
 
 
 def _place(
-    layout: str,
-    size: tuple[float, float],
-    rows: list[dict[str, Any]],
-    marks: Sequence[Mapping],
-    steps: Sequence[Mapping],
-    ends: Sequence[Sequence[float]],
+    layout: str, rows: list[dict[str, Any]], marks: Sequence[Mapping], steps: Sequence[Mapping], ends: Sequence[Sequence[float]]
 ) -> None:
     """A place for the label of each row in a layout, in the units of the axes."""
     (left, right), (bottom, top) = ends
+    size = LAYOUTS[layout]
     scale = (right - left) / size[0], (top - bottom) / size[1]
 
     def pixels(x: float, y: float) -> tuple[float, float]:
