@@ -58,7 +58,11 @@ def _longest_first(items):
 
     Tests with Ray are first. One at a time is run, which takes a worker for most of the run; the other one has the end of the
     list, and takes over what is left from behind (`--dist worksteal`): that are short ones, with which both end together.
+    Of the rehearsal only the test with Ray is among them: its workers share what they make, and the others can do the rest.
     """
+
+    def part(item):
+        return item.path, "ray_alone" in item.fixturenames and item.get_closest_marker("rehearsal") is not None
 
     def rank(item):
         if "ray_alone" in item.fixturenames:
@@ -68,8 +72,8 @@ def _longest_first(items):
 
     ranks = {}
     for item in items:
-        ranks[item.path] = min(rank(item), ranks.get(item.path, len(LENGTHS)))
-    items.sort(key=lambda item: ranks[item.path])
+        ranks[part(item)] = min(rank(item), ranks.get(part(item), len(LENGTHS)))
+    items.sort(key=lambda item: ranks[part(item)])
 
 
 def pytest_collection_finish():

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+SOON = {"RAY_health_check_period_ms": "500"}  # of 3,000: five that a node does not answer at all are its end
 CLUSTER = """
 import json, os, sys
 from ray.cluster_utils import Cluster
@@ -35,7 +36,7 @@ def started(environment, second=None, before=(), **head):
     before  words that the command begins with
     head    arguments of Ray's for the head: `temp_dir`, where its session lies; `memory` is that of both nodes
     """
-    env = {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0", **environment}
+    env = {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0", **SOON, **environment}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     words = [*before, sys.executable, "-c", CLUSTER, json.dumps(head), json.dumps(second or {})]
     running = subprocess.Popen(words, env=env, **pipes)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,7 @@ def test_a_cluster_of_two_nodes_gives_the_bytes_of_one_process_also_where_one_is
         )
         while not list(place.glob("two/vectors-*.npy")):
             assert asking.poll() is None, asking.stderr.read()
+            time.sleep(0.02)
         running.stdin.write("remove\n")
         running.stdin.flush()
         _, printed = asking.communicate(timeout=200)

@@ -11,6 +11,7 @@ import time
 import psutil
 import pytest
 from command import process, tandem
+from two_nodes import SOON
 
 from toolkit.files.formats.vectors import verify_vectors
 
@@ -170,7 +171,9 @@ def test_a_killed_command_is_resumed_with_other_workers_and_without(place, whole
 @pytest.mark.parametrize("ended", ["command", "raylet", "agent"])
 def test_a_command_that_is_ended_or_whose_only_node_is_lost_ends_with_a_line(place, ended):
     words = [sys.executable, "-m", "toolkit", *encode_long(place, 200), "--engine", "ray", "--output", f"ended-{ended}"]
-    running = subprocess.Popen(words, cwd=place, stderr=subprocess.PIPE, text=True)
+    words += [] if ended == "command" else ["--workers", "1"]  # a second one takes seconds to load what it loads
+    env = {**os.environ, **SOON}
+    running = subprocess.Popen(words, cwd=place, env=env, stderr=subprocess.PIPE, text=True)
     await_(lambda: list(place.glob(f"ended-{ended}/vectors-*.npy")), pause=0.02)
     below = mine(running.pid)
     part = {"raylet": "raylet/raylet", "agent": "ray::RuntimeEnvAgent"}.get(ended)

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from mypy_cache import copy_known_types
 
 pytestmark = [pytest.mark.lucene, pytest.mark.slow]
 
@@ -43,6 +44,7 @@ def test_quickstart_prints_the_table_and_names_its_files_twice_over(checkout):
 
 
 def test_the_test_script_hands_its_arguments_to_pytest(checkout):
+    copy_known_types(checkout / ".mypy_cache")
     done = subprocess.run(
         ["./scripts/test", "tests/core/test_core_runs.py", "-q", "-n", "0"], cwd=checkout, capture_output=True, text=True
     )

@@ -1,5 +1,6 @@
 """Tables for papers: LaTeX that is never too wide, Markdown, and the options that choose among them."""
 
+import functools
 import itertools
 import re
 import shutil
@@ -238,26 +239,37 @@ def replace_names(table, names):
     return Table(**{**vars(table), "blocks": (Block("", renamed),)})
 
 
+@pytest.fixture(scope="module")
+def floats(all_tables):
+    """`floats(width)`: all of them as LaTeX, laid out once for every class that sets them."""
+    return functools.cache(lambda width: to_latex(all_tables, width))
+
+
+@pytest.fixture(scope="module")
+def parts(all_tables):
+    """All of them laid out, at both widths."""
+    return [part for table in all_tables for width in (None, "column") for part in layout(table, width)]
+
+
 @needs_tex
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("width", [None, "column", "page"])
-def test_nothing_is_overfull_in_the_usual_classes(tmp_path, all_tables, name, width):
+def test_nothing_is_overfull_in_the_usual_classes(tmp_path, floats, name, width):
     if not has(FILES[name]) or (name == "acm" and not has("xstring.sty")):
         pytest.skip(f"{FILES[name]} or what it needs is not here")
-    floats = to_latex(all_tables, width).replace("\n\n\\begin{table", "\n\n\\clearpage\\begin{table")
+    set_apart = floats(width).replace("\n\n\\begin{table", "\n\n\\clearpage\\begin{table")
     title = "\\maketitle\n" if name == "acm" else ""
-    log = compiled(tmp_path, name, CLASSES[name], f"{title}Text.\n{floats}")
+    log = compiled(tmp_path, name, CLASSES[name], f"{title}Text.\n{set_apart}")
     assert re.findall(r"Overfull.*|Float too large.*", log) == []
 
 
 @needs_tex
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["article", "acl"])
-def test_no_table_is_wider_than_it_was_estimated(tmp_path, all_tables, name):
+def test_no_table_is_wider_than_it_was_estimated(tmp_path, parts, name):
     if not has(FILES[name]):
         pytest.skip(f"{FILES[name]} is not here")
-    parts = [part for table in all_tables for width in (None, "column") for part in layout(table, width)]
     body = []
     for part in parts:
         size, height, gap = part.font

@@ -39,6 +39,12 @@ def same_process(monkeypatch, home):
     monkeypatch.setattr("toolkit.retrieval.search.shard_search.SEARCHED", 4)
 
 
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    """Those of a mini's documents, of which the indexes of this module are built: to encode takes longer than all else here."""
+    return tandem_ir.encode("infosearch-mini-audience", "all-minilm-l6-v2", tmp_path_factory.mktemp("encoded") / "vectors")
+
+
 def indexes(place, shard, passages):
     """The same vectors as one index and in shards; `passages` of each document share its id."""
     facts = {**system_facts(SPEC), "side": "passage", "precision": "fp32", "dimension": TIED.shape[1]}
@@ -81,11 +87,10 @@ def test_blocks_in_shards_are_merged_into_the_run_of_one_index(tmp_path_factory,
 
 
 @pytest.mark.model
-def test_a_corpus_in_shards_is_searched_by_workers_as_one(tmp_path, monkeypatch):
+def test_a_corpus_in_shards_is_searched_by_workers_as_one(tmp_path, vectors, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    how = {"system": "all-minilm-l6-v2", "type": "faiss"}
-    tandem_ir.index("infosearch-mini-audience", "one", **how)
-    tandem_ir.index("infosearch-mini-audience", "shards", shard_size=7, **how)
+    tandem_ir.index(vectors, "one", type="faiss")
+    tandem_ir.index(vectors, "shards", type="faiss", shard_size=7)
     runs = {}
     for index, executor in (("one", None), ("shards", None), ("shards", HereExecutor(2, lost=[3]))):
         name = f"{index}-{'local' if executor is None else 'ray'}"
@@ -99,13 +104,13 @@ def test_a_corpus_in_shards_is_searched_by_workers_as_one(tmp_path, monkeypatch)
 
 
 @pytest.mark.model
-def test_approximate_indexes_are_searched_in_the_blocks_of_one_process(tmp_path, monkeypatch):
+def test_approximate_indexes_are_searched_in_the_blocks_of_one_process(tmp_path, vectors, monkeypatch):
     assert IN_BLOCKS % TOGETHER == IN_SHARDS % TOGETHER == 0
     monkeypatch.setattr("toolkit.retrieval.search.shard_search.SEARCHED", IN_SHARDS)
     monkeypatch.chdir(tmp_path)
-    how = {"system": "all-minilm-l6-v2", "type": "faiss", "factory": "IVF4,PQ16x4", "tuning": "nprobe=2"}
-    tandem_ir.index("infosearch-mini-audience", "one", **how)
-    tandem_ir.index("infosearch-mini-audience", "shards", shard_size=20, **how)
+    how = {"type": "faiss", "factory": "IVF4,PQ16x4", "tuning": "nprobe=2"}
+    tandem_ir.index(vectors, "one", **how)
+    tandem_ir.index(vectors, "shards", shard_size=20, **how)
     (tmp_path / "t.tsv").write_text("".join(f"q{number}\ttext {number} of many\n" for number in range(300)))
     for index in ("one", "shards"):
         for name, executor in (("local", None), ("ray", HereExecutor(2))):

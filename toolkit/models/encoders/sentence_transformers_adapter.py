@@ -29,6 +29,8 @@ from toolkit.models.vectors.batches import by_length, inference
 
 TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers calls the sides
 TINY = 1e-12  # a zero vector stays one
+# tokens whose logits a CPU pools together: those of a batch, one a term of the vocabulary, are not copied as a whole
+POOLED = 16
 # what only our own path does
 OURS = ("attention", "eos", "mask_prefix", "layer_norm", "padding")
 MODEL_TYPES = ("MultiVectorEncoder", "ColBERT")  # what its and PyLate's checkpoints call themselves
@@ -234,6 +236,8 @@ def load_sparse(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, *
     if not any(name.endswith("ForMaskedLM") for name in architectures or []):
         hint = "SPLADE and models of its form are supported"
         raise ToolkitError(f"{folder} is no masked language model with SPLADE's pooling", hint)
+    if model.device.type == "cpu" and model[1].pooling_strategy == "max":  # a sum would depend on it
+        model[1].chunk_size = POOLED
     return SparseEncoder(spec, folder, model, batch_size)
 
 
