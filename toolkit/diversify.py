@@ -47,9 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> None:
     from toolkit.jobs.diversify_job import DiversifyJob, diversify
-    from toolkit.models.lucene import jvm
 
-    jvm.set_debug(args.debug)
     given = options_of(args, diversify)
     make_runs(DiversifyJob(args.runs, lams=given.pop("lam"), dev=args.tune, qrels=args.qrels, **given), args)
 

@@ -55,10 +55,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from toolkit.models.lucene import jvm
     from toolkit.studies.experiment import Experiment, experiment
 
-    jvm.set_debug(args.debug)
     given = Experiment(**options_of(args, experiment))
     if args.dry_run:
         write_lines(given.describe())

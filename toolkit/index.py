@@ -72,9 +72,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from toolkit.models.lucene import jvm
 
-    jvm.set_debug(args.debug)
     verb, *names = args.what
     if verb == "list" and len(names) <= 1:
         return _list(args, *names)

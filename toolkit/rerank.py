@@ -52,10 +52,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> None:
     from toolkit.jobs.search_jobs import rerank, rerank_name, reranking
-    from toolkit.models.lucene import jvm
     from toolkit.retrieval.rerank.rerank_step import choose_reranker, shown_prompt
 
-    jvm.set_debug(args.debug)
     if args.show_prompt:
         print(shown_prompt(choose_reranker(args.system, args.systems, args.recipe, args.kind), args.prompt, args.prompts))
         return

@@ -55,9 +55,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> None:
     from toolkit.jobs.search_jobs import search, search_name, searching
-    from toolkit.models.lucene import jvm
 
-    jvm.set_debug(args.debug)
     make_runs(searching(**options_of(args, search) | {"system": args.system or "bm25"}), args, search_name)
 
 

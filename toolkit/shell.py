@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError, from_memory_error, from_os_error, missing_module
-from toolkit.core.system.progress import each_once, set_quiet
+from toolkit.core.system.progress import each_once, set_debug, set_quiet
 from toolkit.core.system.terminal import safe_streams
 
 # what is no bug either -> its line for the user; None of a module that no extra brings
@@ -62,6 +62,7 @@ def _guarded(parser: Callable[[], argparse.ArgumentParser], run: Command, argv: 
         with _signals_as_interrupts():
             args = parser().parse_args(argv)
             set_quiet(args.quiet)
+            set_debug(args.debug)
             from toolkit.core.system.python_names import importing  # loaded with what a command needs, not for its --help
 
             dry = getattr(args, "dry_run", False) or getattr(args, "show_prompt", False)
@@ -83,6 +84,7 @@ def _guarded(parser: Callable[[], argparse.ArgumentParser], run: Command, argv: 
         return refused.status
     finally:
         set_quiet(False)
+        set_debug(False)
 
 
 @atexit.register

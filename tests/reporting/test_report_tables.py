@@ -10,14 +10,15 @@ import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.core.specs import SystemSpec
 from toolkit.core.tables.aligned_table import TableStyle
 from toolkit.core.tables.table_forms import latex, markdown
 from toolkit.files.formats import write_run
 from toolkit.files.provenance import file_digest, write_record
+from toolkit.registry.system_kinds import parameter_count
 from toolkit.reporting.report import make_report as job
 from toolkit.reporting.report.collect import collect
 from toolkit.reporting.report.make_report import report, to_text
-from toolkit.reporting.report.run_facts import parse_size
 from toolkit.reporting.tables.text_table import BEST, KINDS, OF_KIND, WORSE, Block, Cell, Head, Table, figure, score, styled
 from toolkit.retrieval.texts import TextSource
 
@@ -138,9 +139,11 @@ def test_cost_is_what_record_and_registry_say(tmp_path):
     assert shown == {"a": ["40.0", "2,000.0", "1,000", "1.50", "-"], "b": ["-", "-", "-", "-", "22.7"]}
 
 
-@pytest.mark.parametrize(("size", "parameters"), [("22.7M", 22.7e6), ("7B", 7e9), ("8x7B", None), ("", None)])
+@pytest.mark.parametrize(
+    ("size", "parameters"), [("22.7M", 22.7e6), ("7B", 7e9), ("110M x 2", 220e6), ("8x7B", None), ("", None)]
+)
 def test_the_size_of_a_checkpoint_is_a_number_where_it_is_one(size, parameters):
-    assert parse_size(size) == parameters
+    assert parameter_count(SystemSpec("s", "", "dense", size=size)) == parameters
 
 
 def test_coverage_counts_queries_and_judged_documents(compared):

@@ -38,6 +38,7 @@ SIGNS = "(letters, digits and . _ + -)"
 LOADERS = ("anserini", "own", "sentence-transformers", "transformers", "peft", "rerankers", "endpoint")
 SERVED = {"dense": "embeddings", "cross-encoder": "rerank"}  # kinds that a server computes -> what it is asked for
 ANSWERING = ("listwise", "judge", "expander")  # language models, which a server may run whatever the entry says
+SIZE, UNITS = re.compile(r"(\d+(?:\.\d+)?)([MB])(?: x (\d+))?"), {"M": 10**6, "B": 10**9}  # `110M x 2`: two towers
 KEY = re.compile(r"[A-Z][A-Z0-9_]*_(API_KEY|TOKEN)")  # variables that an entry may name: of keys, and of nothing else
 VERIFIED = ("run", "tiny checkpoint", "rehearsal", "facts only")
 RECIPE = {**dict.fromkeys(("source", "kind", "loader", "notes", "unknown"), str), "parameters": dict, "templates": dict}
@@ -216,3 +217,11 @@ def _server(spec: SystemSpec) -> Iterator[str]:
 def values(of: str | Sequence[str]) -> str:
     """What a parameter may be, in words."""
     return TYPES[of][1] if isinstance(of, str) else " or ".join(of)
+
+
+def parameter_count(spec: SystemSpec) -> int | None:
+    """How many parameters a system has, as published; None where that is not known."""
+    if (size := SIZE.match(spec.size)) is None:
+        return None
+    number, unit, towers = size.groups()
+    return round(float(number) * UNITS[unit]) * int(towers or 1)

@@ -12,7 +12,7 @@ from toolkit.core.system.terminal import raw, visible, width_of, wrapped
 
 LOG_EVERY = 60.0  # seconds between lines in a log
 RECENT = 300.0  # seconds: the pace is that of the last one to two such times, as what is resumed goes by in no time
-_quiet = False
+_quiet = _debug = False
 _notes: list[str] | None = None  # where notes go instead of standard error
 _said: set[str] | None = None  # what a command has said
 _tell: Callable[[str, float], None] | None = None  # of the progress that is shown
@@ -27,6 +27,17 @@ def set_quiet(quiet: bool) -> None:
 def is_quiet() -> bool:
     """Whether `--quiet` was given."""
     return _quiet
+
+
+def set_debug(debug: bool) -> None:
+    """Let libraries log to standard error (`--debug`): Java's do, where its machine is started after this."""
+    global _debug
+    _debug = debug
+
+
+def is_debugging() -> bool:
+    """Whether `--debug` was given."""
+    return _debug
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Where a system's checkpoint lies on this machine and whether it may be loaded; fetched, or written as safetensors."""
 
 import importlib.util
-import re
 import shutil
 from dataclasses import fields
 from pathlib import Path
@@ -24,10 +23,10 @@ from toolkit.models.checkpoints.remote_code import check_trust, refuse
 from toolkit.models.computing import BYTES, free_memory, import_transformers, pick_devices, pick_precision
 from toolkit.registry.choice import ENTRY
 from toolkit.registry.loader import NOT_INHERITED
+from toolkit.registry.system_kinds import parameter_count
 
 PACKAGE = "package:"
 PASSAGES = "passages"  # the folder of the passages' own tower, of a system that was converted
-PARAMETERS, UNITS = re.compile(r"(\d+(?:\.\d+)?)([MB])(?: x (\d+))?"), {"M": 10**6, "B": 10**9}  # `110M x 2`: two towers
 # bytes that Python, torch and a batch take: 464 MiB were measured with a model of 87 MiB (all-minilm-l6-v2)
 PROCESS = 512 << 20
 BY_LIBRARY = ("multivector", "impact")  # kinds that sentence-transformers loads
@@ -160,17 +159,8 @@ def memory_of(spec: SystemSpec, precision: str | None, device: str) -> int | Non
     place = (spec.base, spec.base_revision) if spec.base else (spec.checkpoint, spec.revision)
     place = (spec.passage_checkpoint, "") if spec.passage_checkpoint else place
     folder = _folder(spec.name, *place, now=False) if is_here(*place) else None
-    number = count_parameters(folder) if folder else parameters(spec)
+    number = count_parameters(folder) if folder else parameter_count(spec)
     return None if number is None else PROCESS + number * BYTES[pick_precision(spec, precision, device)]
-
-
-def parameters(spec: SystemSpec) -> int | None:
-    """How many parameters a system has, as published; None where that is not known."""
-    size = PARAMETERS.match(spec.size)
-    if size is None:
-        return None
-    number, unit, towers = size.groups()
-    return round(float(number) * UNITS[unit]) * int(towers or 1)
 
 
 def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False, now: bool = True) -> Path | None:

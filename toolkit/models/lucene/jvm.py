@@ -17,20 +17,14 @@ from typing import Any
 
 from toolkit.core.errors import MissingExtra, ToolkitError, missing_extra
 from toolkit.core.system.lazy_names import jnius
-from toolkit.core.system.progress import say
+from toolkit.core.system.progress import is_debugging, say
 
 OLDEST_JAVA = 21  # Anserini's classes are compiled for it
 # what Java, its launcher and log4j read of the environment; JAVA_HOME says which Java it is
 ENVIRONMENT = re.compile(r"_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|LOG4J_.*|log4j.*")
 # what may stay of it: how much memory there is, and where temporary files are
 HARMLESS = re.compile(r"-Xm[sx]\d+[kKmMgGtT]?|-Xss\d+[kKmMgG]?|-XX:(Initial|Min|Max)RAMPercentage=[\d.]+|-Djava\.io\.tmpdir=.+")
-_SETTINGS = {"debug": False}
 _numbers = itertools.count()
-
-
-def set_debug(debug: bool) -> None:
-    """Whether Java may write to standard error (Anserini's and Lucene's logs); decided before the JVM starts."""
-    _SETTINGS["debug"] = debug
 
 
 def java_version(home: Path) -> int | None:
@@ -128,7 +122,7 @@ def start() -> None:
     # standard output belongs to results: what Java logs goes to standard error with `--debug`, else nowhere
     autoclass = jnius.autoclass
     system = autoclass("java.lang.System")
-    if not _SETTINGS["debug"]:
+    if not is_debugging():
         system.setErr(autoclass("java.io.PrintStream")(autoclass("java.io.OutputStream").nullOutputStream()))
         autoclass("java.util.logging.LogManager").getLogManager().reset()
     system.setOut(system.err)

@@ -12,10 +12,11 @@ from toolkit.core.system.terminal import wrapped
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.core.tables.aligned_table import Cell, Column, Number
 from toolkit.core.templates import DEFAULTS, template_digest
-from toolkit.models.checkpoints.local_checkpoints import parameters, places_of
+from toolkit.models.checkpoints.local_checkpoints import places_of
 from toolkit.models.computing import BYTES
 from toolkit.registry import FOLDER
 from toolkit.registry.families import lineage
+from toolkit.registry.system_kinds import parameter_count
 
 GIB = 2**30
 COLUMNS = (
@@ -34,13 +35,13 @@ def listing(systems: Iterable[SystemSpec], kind: str | None = None, paper: str |
         if kind in (None, spec.kind) and (paper is None or paper in spec.papers):
             unknown = "?" if spec.checkpoint else "-"
             papers = ",".join(spec.papers) or "-"
-            size = Number(parameters(spec) or math.nan, text=spec.size or unknown)
+            size = Number(parameter_count(spec) or math.nan, text=spec.size or unknown)
             yield spec.name, spec.kind, size, spec.licence or unknown, spec.verified, papers
 
 
 def weights(spec: SystemSpec, precision: str) -> int | None:
     """The memory that its weights take, in bytes; None where its size is not known."""
-    return None if (number := parameters(spec)) is None else number * BYTES[precision]
+    return None if (number := parameter_count(spec)) is None else number * BYTES[precision]
 
 
 def overview(spec: SystemSpec, width: int = 123) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """What a run's record and registry say of a run: which system made it, of which kind, at what cost."""
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,9 @@ from toolkit import registry
 from toolkit.core.specs import SystemSpec
 from toolkit.core.system.yaml_json import read_yaml
 from toolkit.files.provenance import last_step, part
+from toolkit.registry.system_kinds import parameter_count
 
 HYBRID, OTHER = "hybrid", "other"
-SIZE = re.compile(r"([\d.]+)\s*([KMBT])", re.ASCII)
-UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
 @dataclass(frozen=True)
@@ -70,14 +68,8 @@ def cost_of(record: Sequence[Mapping[str, Any]], spec: SystemSpec | None) -> Cos
         seconds=sum(seconds) if seconds and None not in seconds else None,
         tokens=tokens or None,
         memory=max(memory) if memory and None not in memory else None,
-        parameters=parse_size(spec.size) if spec else None,
+        parameters=parameter_count(spec) if spec else None,
     )
-
-
-def parse_size(size: str) -> float | None:
-    """`7.11B` -> 7.11e9; None for what is no number of parameters."""
-    match = SIZE.match(size)
-    return float(match[1]) * UNITS[match[2]] if match else None
 
 
 def _number(value: Any) -> float | None:

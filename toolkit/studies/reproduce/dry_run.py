@@ -23,10 +23,11 @@ from toolkit.core.system.files import home, write_text
 from toolkit.core.tables.aligned_table import Cell, Column, Number, Table, labels
 from toolkit.datasets import find, load
 from toolkit.files.store import index_folder, shown
-from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here, parameters
+from toolkit.models.checkpoints.local_checkpoints import check_usable, is_here
 from toolkit.models.computing import free_memory, pick_device, pick_precision
 from toolkit.models.llm.client import load_llm
 from toolkit.models.systems.system_facts import weights
+from toolkit.registry.system_kinds import parameter_count
 from toolkit.retrieval.rerank.listwise import Sliding, spans
 from toolkit.studies.planned_rows import is_sound
 from toolkit.studies.reproduce.row_files import RowFiles
@@ -79,7 +80,7 @@ class Step:
         """Of the processor; NaN where nobody knows the model's size."""
         if self.model.loader == "endpoint" or not self.model.checkpoint:
             return 0.0
-        return 2 * (parameters(self.model) or math.nan) * (self.inputs * self.texts) * TOKENS
+        return 2 * (parameter_count(self.model) or math.nan) * (self.inputs * self.texts) * TOKENS
 
     @property
     def requests(self) -> int:
