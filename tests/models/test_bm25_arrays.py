@@ -110,6 +110,19 @@ def test_damaged_arrays_are_an_error_and_without_them_lucene_searches(tmp_path):
 
 
 @pytest.mark.lucene
+def test_arrays_are_the_same_whatever_the_number_of_threads(tmp_path):
+    from toolkit.models.lucene.postings import make_arrays
+
+    index = index_of(tmp_path / "index", docs_of(random.Random(0), 60, WORDS), threads=2)
+    first = {path.name: path.read_bytes() for path in index.glob("bm25.*")}
+    for number in range(50):
+        for name in first:
+            (index / name).unlink()
+        assert make_arrays(index, threads=number % 5 + 1) == ""
+        assert {path.name: path.read_bytes() for path in index.glob("bm25.*")} == first
+
+
+@pytest.mark.lucene
 def test_deleted_documents_leave_an_index_without_arrays(tmp_path, monkeypatch):
     from toolkit.models.lucene import jvm
     from toolkit.models.lucene.anserini import among_ids, open_directory

@@ -11,7 +11,8 @@ import itertools
 import os
 import re
 import sys
-from functools import cache, cached_property
+from collections.abc import Callable
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,10 @@ class Function:
     def __call__(self, argument: Any) -> Any:
         """Apply it; an exception of Java's arrives as pyjnius's JavaException."""
         return self._invoke([_boxed(argument)])
+
+    def of(self, argument: Any) -> Callable[[], Any]:
+        """The call with this argument, for another thread: all that pyjnius makes for it is made in this one."""
+        return partial(self._invoke, [_boxed(argument)])
 
     @cached_property
     def _invoke(self) -> Any:

@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -93,15 +93,16 @@ def _write_postings(folder: Path, threads: int) -> dict[str, int] | None:
         bounds = [*np.unique(np.searchsorted(ends, wanted, "right")).tolist(), len(ends)]
         firsts = DocIds(folder / NAMES["terms"]).take(to_arrow(np.array(bounds[:-1]))).to_pylist()
         with ExitStack() as stack, ThreadPoolExecutor(max(1, threads)) as pool:
-            # in this thread: pyjnius mixes up the functions that several make
+            # made in this thread: pyjnius mixes up the functions that several make, and ends the process now and then
             parts = [
                 stack.enter_context(_files(folder, *(f"{kind}{number}" for kind in PARTS))) for number in range(len(firsts))
             ]
             tasks = [
-                (_each_posting(jvm.cast(ENUM, terms.iterator()), first, [*part.values()]), end - start)
+                jvm.times(_each_posting(jvm.cast(ENUM, terms.iterator()), first, [*part.values()])).of(end - start)
                 for part, first, start, end in zip(parts, firsts, bounds, bounds[1:], strict=False)
             ]
-            tasks.append((_each_document(norms, ids, stack.enter_context(_files(folder, "norms", "ids"))), documents))
+            each_document = _each_document(norms, ids, stack.enter_context(_files(folder, "norms", "ids")))
+            tasks.append(jvm.times(each_document).of(documents))
             list(pool.map(_called, tasks))
         for kind in PARTS:
             whole, *others = (folder / _name(f"{kind}{number}") for number in range(len(firsts)))
@@ -118,11 +119,9 @@ def _write_postings(folder: Path, threads: int) -> dict[str, int] | None:
     return sizes
 
 
-def _called(task: tuple[Function, int]) -> None:
-    """Call a function so often, within Java."""
-    function, count = task
+def _called(task: Callable[[], None]) -> None:
     try:
-        jvm.times(function)(count)
+        task()
     finally:
         jvm.detach()
 
