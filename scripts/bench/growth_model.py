@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from bench_growth import QUERIES, WIDTH, Taken, rows
 from generate import DOCUMENT_WORDS
 
-from toolkit.models.systems.system_facts import parameters
 from toolkit.registry import system
+from toolkit.registry.system_kinds import parameter_count
 
 WORDS = sum(DOCUMENT_WORDS) / 2  # of the documents that were indexed, on average
 TOKENS = 1.3  # of a word of English, for WordPiece and BPE alike: an assumption
@@ -90,7 +90,7 @@ def dense(measured: Measured) -> Iterable[list[str]]:
     """Encoders: a row a corpus and size."""
     for corpus in CORPORA:
         for name, width in ENCODERS.items():
-            size = parameters(system(name))
+            size = parameter_count(system(name))
             encoding = 2 * size * corpus.words * TOKENS * corpus.passages / (FLOP * USED)
             vectors = corpus.passages * width * 4
             ids = (measured.of_one("index, flat", "disk") - WIDTH * 4) * corpus.passages
