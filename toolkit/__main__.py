@@ -38,8 +38,8 @@ def main(argv: list[str] | None = None) -> int:
     if argv[:1] == ["help"]:
         argv = [*argv[1:], "--help"]
     if not argv or argv[0] in ("-h", "--help"):
-        print("usage: tandem COMMAND ...   (the same as python -m toolkit.COMMAND ...)\n\ncommands:")
-        print("\n".join(f"  {name:<12} {text}" for name, text in known.items()))
+        usage = "usage: tandem COMMAND ...   (the same as python -m toolkit.COMMAND ...)\n\ncommands:\n"
+        sys.stdout.write(usage + "".join(f"  {name:<12} {text}\n" for name, text in known.items()))  # at once, for `| head`
         return 0
     if argv[0] not in known:
         close = difflib.get_close_matches(argv[0], known, n=1)
