@@ -54,7 +54,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def tabulate(args: argparse.Namespace) -> None:
-    """Show the table of a subcommand, made of its options, which are called as the parameters are."""
+    """Show the table of a subcommand, made of its options, which are called as the parameters are.
+
+    A list that nobody gave is empty: what makes the table has a value of its own for it.
+    """
     module, _, name = TABLES[args.subcommand].partition(":")
     table = getattr(import_module(f"toolkit.studies.measure_cards.{module}"), name)
     write_tables(table(**{option: value for option, value in options_of(args, table).items() if value != []}), args)

@@ -194,9 +194,11 @@ def _records(table: Any, value: str) -> list[Mapping[str, Any]]:
         table = [{"id": key, value: text} for key, text in table.items()]
     if not isinstance(table, Sequence) or not all(isinstance(row, Mapping) for row in table):
         raise ToolkitError(f"no table: {type(table).__name__}", "a DataFrame, a list of mappings, or ids with texts")
-    rows = [{key: one for key, one in row.items() if one is not None} for row in table]
-    # a float that differs from itself is NaN
-    return [{key: one for key, one in row.items() if not (isinstance(one, float) and one != one)} for row in rows]
+    return [{key: one for key, one in row.items() if not _is_missing(one)} for row in table]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
 
 
 def _named(row: Mapping[str, Any], names: Sequence[str], name: str) -> dict[str, Any]:

@@ -72,8 +72,8 @@ def read_modules(folder: Path) -> Modules:
 
 def load_layers(layers: tuple[tuple[str, Path], ...], device: str) -> list[Callable]:
     """What comes after the pooling, as functions of (n, d) float32 tensors."""
-    normalize = torch.nn.functional.normalize
-    return [normalize if kind == "Normalize" else _module(kind, path).to(device).float().eval() for kind, path in layers]
+    loaders, normalize = {"Dense": _dense, "LayerNorm": _layer_norm}, torch.nn.functional.normalize
+    return [loaders[kind](path).to(device).float().eval() if kind in loaders else normalize for kind, path in layers]
 
 
 def _is_usual(config: dict[str, Any]) -> bool:
@@ -91,23 +91,27 @@ def _is_plain(path: Path) -> bool:
     return is_torch and inner and not config.get("use_residual") and not config.get("module_output_name")
 
 
-def _module(kind: str, path: Path) -> torch.nn.Module:
-    """A module of kind Dense, with its activation, or LayerNorm."""
-    from safetensors.torch import load_file
-
-    config, file = read_json(path / "config.json", {}), path / "model.safetensors"
+def _dense(path: Path) -> torch.nn.Module:
+    config = read_json(path / "config.json", {})
     # without memory of its own: what the file of the weights has is what it gets
-    if kind == "LayerNorm":
-        module, prefix = torch.nn.LayerNorm(config["dimension"], device="meta"), "norm."
-    else:
-        width, bias = (config["in_features"], config["out_features"]), config.get("bias", True)
-        module, prefix = torch.nn.Linear(*width, bias=bias, device="meta"), "linear."
-    if not file.exists():
-        raise ToolkitError(f"{path} has no model.safetensors", "pickled weights are not loaded: convert them to safetensors")
-    module.load_state_dict({name.removeprefix(prefix): value for name, value in load_file(file).items()}, assign=True)
-    if kind == "LayerNorm":
-        return module
+    linear = torch.nn.Linear(config["in_features"], config["out_features"], bias=config.get("bias", True), device="meta")
+    linear.load_state_dict({name.removeprefix("linear."): value for name, value in _weights(path).items()}, assign=True)
     activation = config.get("activation_function", "torch.nn.modules.activation.Tanh").rpartition(".")[2]
     if activation not in (*torch.nn.modules.activation.__all__, "Identity"):
         raise ValueError(f"no activation {activation!r}")
-    return torch.nn.Sequential(module, getattr(torch.nn, activation)())
+    return torch.nn.Sequential(linear, getattr(torch.nn, activation)())
+
+
+def _layer_norm(path: Path) -> torch.nn.Module:
+    norm = torch.nn.LayerNorm(read_json(path / "config.json", {})["dimension"], device="meta")
+    norm.load_state_dict({name.removeprefix("norm."): value for name, value in _weights(path).items()}, assign=True)
+    return norm
+
+
+def _weights(path: Path) -> dict[str, torch.Tensor]:
+    from safetensors.torch import load_file
+
+    file = path / "model.safetensors"
+    if not file.exists():
+        raise ToolkitError(f"{path} has no model.safetensors", "pickled weights are not loaded: convert them to safetensors")
+    return load_file(file)

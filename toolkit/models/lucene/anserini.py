@@ -7,7 +7,7 @@ search sorted by score and id has both in its result already: that is all that i
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, cached_property
@@ -55,12 +55,21 @@ class Searcher:
 
     arrays  whether the arrays beside the index (`bm25_arrays`) are used where there are some for this k1 and b; the run is
             the same without
+    cached  whether what the analyzer makes of queries for the arrays is looked up and kept under TANDEM_HOME
 
     Raises ToolkitError where the folder holds no index, or one that Anserini did not make, or damaged arrays.
     """
 
     def __init__(
-        self, index: Path, *, k1: float = 0.9, b: float = 0.4, rm3: bool = False, language: str = ENGLISH, arrays: bool = True
+        self,
+        index: Path,
+        *,
+        k1: float = 0.9,
+        b: float = 0.4,
+        rm3: bool = False,
+        language: str = ENGLISH,
+        arrays: bool = True,
+        cached: bool = True,
     ):
         self.index = index
         self._arrays = None
@@ -68,7 +77,7 @@ class Searcher:
             from toolkit.models.lucene.bm25_arrays import open_arrays  # a module less for all other searches
 
             self._arrays = open_arrays(index, k1, b)
-        self._language, self._rm3, self._k1, self._b = language, rm3, k1, b
+        self._language, self._rm3, self._k1, self._b, self._cached = language, rm3, k1, b, cached
         if self._arrays is None:
             _ = self._analyzer, self._searcher  # a folder without an index is an error now
 
@@ -143,23 +152,29 @@ class Searcher:
         return lambda query: answer(queries[query])
 
     def _weights(self, arrays: Bm25Arrays, queries: Sequence[Query]) -> dict[Query, dict[int, np.float32]]:
-        """The weights of each query's terms in the arrays.
+        """The weights of each query's terms in the arrays; the terms are Lucene's analyzer's."""
+        texts = [query.text for query in queries]
+        tokens = self._looked_up(texts) if self._cached else self._analyzed(texts)
+        return dict(zip(queries, arrays.weights([tokens[text].split("\n") for text in texts]), strict=True))
 
-        The terms are Lucene's analyzer's, and cached under TANDEM_HOME: the JVM is started for queries that are new.
-        """
-        known = KeyedCache(home() / "analyzed.sqlite", "analyzed queries", jvm.described())
-        keys = {query: key_of([self._language, query.text]) for query in queries}
-        tokens = known.get(list(keys.values()), bytes.decode)
-        if new := {key: query.text for query, key in keys.items() if key not in tokens}:
-            analyze = jvm.static("io.anserini.analysis.AnalyzerUtils", "analyze", ANALYZE, self._analyzer).then(
-                jvm.static("java.lang.String", "join", JOIN, "\n")  # no analyzer leaves a line feed in a token
-            )
-            made = {key: analyze(text) for key, text in new.items()}
-            tokens |= made
+    def _analyzed(self, texts: Iterable[str]) -> dict[str, str]:
+        """What the analyzer makes of texts, a line a token: none has a line feed."""
+        analyze = jvm.static("io.anserini.analysis.AnalyzerUtils", "analyze", ANALYZE, self._analyzer)
+        analyze = analyze.then(jvm.static("java.lang.String", "join", JOIN, "\n"))
+        return {text: analyze(text) for text in texts}
+
+    def _looked_up(self, texts: Iterable[str]) -> dict[str, str]:
+        """The same, kept under TANDEM_HOME: the JVM is started for texts that are new."""
+        cache = KeyedCache(home() / "analyzed.sqlite", "analyzed queries", jvm.described())
+        keys = {text: key_of([self._language, text]) for text in texts}
+        found = cache.get(list(keys.values()), bytes.decode)
+        tokens = {text: found[key] for text, key in keys.items() if key in found}
+        if new := keys.keys() - tokens.keys():
+            tokens |= self._analyzed(new)
             with suppress(ToolkitError, OSError):  # a home that may only be read
-                known.put({key: value.encode() for key, value in made.items()})
-        known.close()
-        return dict(zip(queries, arrays.weights([tokens[key].split("\n") for key in keys.values()]), strict=True))
+                cache.put({keys[text]: tokens[text].encode() for text in new})
+        cache.close()
+        return tokens
 
     def _query_builder(self) -> jvm.Function:
         takes = f"(Ljava/lang/String;{LUCENE}/analysis/Analyzer;Ljava/lang/String;){LUCENE}/search/Query;"
