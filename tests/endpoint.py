@@ -7,7 +7,9 @@ import re
 import threading
 import time
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from serving import Server
 
 SHOWN = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 
@@ -48,8 +50,7 @@ class Script:
 @contextmanager
 def serving(script):
     """Serve `script`; `script.base` is what OPENAI_BASE_URL has to be."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(script))
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), _handler(script))
     script.base = f"http://127.0.0.1:{server.server_port}/v1"
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:

@@ -11,6 +11,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 
+class Server(ThreadingHTTPServer):
+    """Takes as many connections at once as a client opens: those that no queue holds are tried again a second later."""
+
+    daemon_threads, request_queue_size = True, 128
+
+
 class Reply(NamedTuple):
     """What a request is answered with, before ranges; the `ETag` among the headers is the validator of the data."""
 
@@ -66,7 +72,7 @@ def running(server):
 @contextmanager
 def serving(files):
     """Serve `files` on a free local port; `files.base` is the address."""
-    with running(ThreadingHTTPServer(("127.0.0.1", 0), _handler(files))) as files.base:
+    with running(Server(("127.0.0.1", 0), _handler(files))) as files.base:
         try:
             yield files
         finally:

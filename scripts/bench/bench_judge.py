@@ -13,8 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+
+from timing import Server
 
 DELAY = 0.005  # seconds an answer
 WORDS = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed", "do", "eiusmod", "tempor")
@@ -52,8 +54,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def serve(pipe, requests, share: float) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     server.lock, server.requests, server.share = requests.get_lock(), requests, share
     server.seen, server.ways = set(), itertools.cycle((429, 500, "half", "refusal"))
     pipe.send(server.server_port)

@@ -12,10 +12,11 @@ import re
 import statistics
 import tempfile
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
+from timing import Server
 
 from toolkit.core.documents import Doc
 from toolkit.core.runs import Run, ScoredDoc
@@ -52,8 +53,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def serve(pipe) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     pipe.send(server.server_port)
     server.serve_forever()
 

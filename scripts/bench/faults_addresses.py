@@ -10,7 +10,7 @@ import socket
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
@@ -18,7 +18,7 @@ from unittest.mock import patch
 from bench_faults import KEY, Outcome, command, drawn, held_in
 from endpoint import FORMS
 from faults_endpoint import prepare
-from serving import running
+from serving import Server, running
 
 SECRET = "password-of-an-address"
 NETRC, PROXY = "password-of-netrc", "password-of-a-proxy"
@@ -103,7 +103,7 @@ CASES = [*(Try(words, address, target) for address, target in PLACES.items() for
 class Wire:
     """Every name leads to one server of this process. asked: (host, port) of all connections; sent: what came over them."""
 
-    def __init__(self, server: ThreadingHTTPServer):
+    def __init__(self, server: Server):
         self.asked: list[tuple[str, int]] = []
         self._port = server.server_address[1]
         self._connect = socket.socket.connect
@@ -148,7 +148,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def wired() -> Iterator[tuple[Wire, list[str]]]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     server.sent = []
     with running(server):
         wire = Wire(server)

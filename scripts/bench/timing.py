@@ -4,7 +4,14 @@ import resource
 import statistics
 import subprocess
 import time
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+
+
+class Server(ThreadingHTTPServer):
+    """Takes as many connections at once as a client opens: those that no queue holds are tried again a second later."""
+
+    daemon_threads, request_queue_size = True, 128
 
 
 def measure(command: list[str], log: Path) -> tuple[float, float]:

@@ -9,14 +9,14 @@ import sys
 import threading
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 import tiny
 from hub_layout import sibling
-from serving import Files, endless, running, serving
+from serving import Files, Server, endless, running, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
@@ -94,7 +94,7 @@ def refusing(status, code=""):
         def log_message(self, *args):
             pass
 
-    with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+    with running(Server(("127.0.0.1", 0), Handler)) as address:
         yield address
 
 
@@ -480,7 +480,7 @@ def test_a_token_goes_to_the_hub_and_not_where_it_leads(home, bert):
             def log_message(self, *args):
                 pass
 
-        started = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        started = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=started.serve_forever, args=(0.02,), daemon=True).start()
         return started
 

@@ -4,7 +4,7 @@ import base64
 import json
 import threading
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 import serving
@@ -80,7 +80,7 @@ def running():
         def log_message(self, *args):
             pass
 
-    with serving.running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as made.address:
+    with serving.running(serving.Server(("127.0.0.1", 0), Handler)) as made.address:
         yield made
 
 
