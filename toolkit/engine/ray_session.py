@@ -31,7 +31,7 @@ OLDEST = (2, 54)
 HEAD_AWAITED, HEAD_ASKED = 40.0, 5.0
 NODES_AWAITED = 300.0  # seconds for which a cluster that somebody started may be without a node for a worker
 PLACE = Path("/tmp")  # whatever TMPDIR says: names of sockets end at 107 characters
-TOKEN = re.compile(rf"RAY_AUTH_TOKEN_PATH=({PLACE}/{RAY}[a-z0-9_]{{8}})/token".encode())
+LOG = re.compile(rf"{PLACE}/{RAY}[a-z0-9_]{{8}}(?=/ray/)")  # where the files of a cluster are that was started here
 RAYS = re.compile(rb"ray::|([^\0]*\0(-u\0)?)?[^\0]*/ray/(core|_private|autoscaler|dashboard)/")  # command lines of Ray's own
 
 
@@ -158,10 +158,12 @@ def _end_orphans() -> None:
     """End the processes of clusters whose command was killed: Ray's agents outlive it. One that lives has locked its folder."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended, is another user's, or its command lives
-            found = TOKEN.search((process / "environ").read_bytes())
-            if found and process.stat().st_uid == os.geteuid() and RAYS.match((process / "cmdline").read_bytes()):
+            # known by the files that it writes: an agent's name has overwritten its environment
+            written = RAYS.match((process / "cmdline").read_bytes()) and map(os.readlink, (process / "fd").iterdir())
+            found = next(filter(None, map(LOG.match, written or ())), None)
+            if found and process.stat().st_uid == os.geteuid():
                 with suppress(FileNotFoundError):  # removed already
-                    handle = lock_file(Path(os.fsdecode(found[1])))
+                    handle = lock_file(Path(found[0]))
                     if handle is None:
                         continue
                     os.close(handle)
