@@ -56,13 +56,10 @@ def pytest_collection_modifyitems(config, items):
 def _longest_first(items):
     """Files in the order of their longest tests, each as a whole: what its tests share is made once.
 
-    Tests with Ray are first. One at a time is run, which takes a worker for most of the run; the other one has the end of the
-    list, and takes over what is left from behind (`--dist worksteal`): that are short ones, with which both end together.
-    Of the rehearsal only the test with Ray is among them: its workers share what they make, and the others can do the rest.
+    Tests with Ray are first. One at a time is run, which takes a worker for much of the run; the other ones have the end of the
+    list, and take over what is left from behind (`--dist worksteal`): that are short ones, with which all end together. A slow
+    file of few tests has the longest ones.
     """
-
-    def part(item):
-        return item.path, "ray_alone" in item.fixturenames and item.get_closest_marker("rehearsal") is not None
 
     def rank(item):
         if "ray_alone" in item.fixturenames:
@@ -70,10 +67,11 @@ def _longest_first(items):
         marks = {mark.name for mark in item.iter_markers()}
         return next(place for place, tiers in enumerate(LENGTHS, 1) if tiers & marks)
 
-    ranks = {}
+    files = {}
     for item in items:
-        ranks[part(item)] = min(rank(item), ranks.get(part(item), len(LENGTHS)))
-    items.sort(key=lambda item: ranks[part(item)])
+        files.setdefault(item.path, []).append(rank(item))
+    places = {path: (min(ranks), len(ranks)) for path, ranks in files.items()}
+    items.sort(key=lambda item: (*places[item.path], str(item.path)))
 
 
 def pytest_collection_finish():
@@ -111,7 +109,7 @@ def chrome():
 
 @pytest.fixture
 def ray_alone():
-    """One test with Ray at a time: two clusters are slow on two CPUs, and `ray stop` ends those of all."""
+    """One test with Ray at a time: two clusters are slow on two CPUs."""
     with FileLock(os.path.join(tempfile.gettempdir(), "tandem-tests-ray.lock")):
         yield
 

@@ -38,29 +38,35 @@ const probe = document.body.appendChild(document.createElement("div"));
 probe.style.backgroundColor = "Canvas";
 const canvas = getComputedStyle(probe).backgroundColor;
 probe.remove();
-const opacity = (element) => element ? Number(getComputedStyle(element).opacity) * opacity(element.parentElement) : 1;
-const ground = (element) => {
+const once = (find) => {  // for each element
+  const known = new Map();
+  return (element) => {
+    if (!known.has(element)) known.set(element, find(element));
+    return known.get(element);
+  };
+};
+const opacity = once((element) => element ? Number(getComputedStyle(element).opacity) * opacity(element.parentElement) : 1);
+const ground = once((element) => {
   if (!element) return rgba(canvas);
   const style = getComputedStyle(element);
   const own = element instanceof SVGElement && !(element instanceof SVGSVGElement) ? [0, 0, 0, 0] : rgba(style.backgroundColor);
   return own[3] === 1 ? own : over(own, ground(element.parentElement), opacity(element));
-};
-const shapesOf = new Map();
+});
+const shapesOf = once((svg) => [...svg.querySelectorAll("path, rect, circle, text")].map((shape) => {
+  const style = getComputedStyle(shape);
+  const painted = shape.tagName !== "text" && style.fill !== "none" && !style.fill.startsWith("url");
+  const share = painted ? Number(style.fillOpacity) * opacity(shape) : 0;
+  return {shape, fill: painted ? rgba(style.fill) : [0, 0, 0, 0], share, outer: shape.getBoundingClientRect()};
+}));
 const behind = (text) => {
   let colour = ground(text);
   const svg = text.ownerSVGElement;
   if (!svg) return colour;
-  if (!shapesOf.has(svg)) shapesOf.set(svg, [...svg.querySelectorAll("path, rect, circle, text")]);
   const box = text.getBoundingClientRect();
   const middle = new DOMPoint(box.x + box.width / 2, box.y + box.height / 2);
-  for (const shape of shapesOf.get(svg)) {
+  for (const {shape, fill, share, outer} of shapesOf(svg)) {
     if (shape === text) break;
-    if (shape.tagName === "text") continue;
-    const style = getComputedStyle(shape);
-    if (style.fill === "none" || style.fill.startsWith("url")) continue;
-    const [fill, share] = [rgba(style.fill), Number(style.fillOpacity) * opacity(shape)];
     if (fill[3] * share === 0) continue;
-    const outer = shape.getBoundingClientRect();
     if (outer.left > middle.x || outer.right < middle.x || outer.top > middle.y || outer.bottom < middle.y) continue;
     if (shape.isPointInFill(middle.matrixTransform(shape.getScreenCTM().inverse()))) colour = over(fill, colour, share);
   }

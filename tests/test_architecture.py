@@ -36,8 +36,13 @@ COMMANDS = sorted(commands())
 
 
 @functools.cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def nodes(path: Path) -> list[ast.AST]:
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return list(ast.walk(tree(path)))
 
 
 def module_of(path: Path) -> str:
@@ -71,7 +76,7 @@ def lazily_named(package: str) -> dict[str, str]:
 def imported(module: str) -> frozenset[str]:
     """The modules of toolkit that a module imports when it runs, anywhere in it: those that have the names it asks for."""
     found = set()
-    for node in running(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in running(tree(MODULES[module])):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module} imports relatively"
             for alias in node.names if node.module in MODULES else ():

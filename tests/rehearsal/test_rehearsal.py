@@ -92,9 +92,10 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("divided", list(CLUSTER.items()) if every else [("infosearch", ("bm25", "e5-large-v2", "gpt-4o"))])
 
 
-@pytest.mark.usefixtures("ray_alone")
-def test_a_cluster_of_two_nodes_makes_the_same_bytes(divided, passed, world, served, tmp_path):
+def test_a_cluster_of_two_nodes_makes_the_same_bytes(divided, passed, world, served, tmp_path, request):
     paper, systems = divided
+    alone, _ = passed(paper)
+    request.getfixturevalue("ray_alone")  # not before: others need Ray while the paper is made
     (tmp_path / "token").write_text("7" * 64)
     (tmp_path / "token").chmod(0o600)
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(tmp_path / "token")}
@@ -107,5 +108,4 @@ def test_a_cluster_of_two_nodes_makes_the_same_bytes(divided, passed, world, ser
     finally:
         running.communicate("", timeout=60)
     assert (done.status, done.failures) == (0, {}), done.said
-    alone, _ = passed(paper)
     same_runs(place.bytes_of(paper), alone.bytes_of(paper), systems)

@@ -99,7 +99,8 @@ def cut_prompts(source: str, text: str) -> list[tuple[PublishedPrompt, dict[str,
     Raises ToolkitError with every prompt that is not there word by word.
     """
     words = MARKUP.sub(" ", text).split()
-    made = [(prompt, list(_turns(prompt, words))) for prompt in prompts_of(source)]
+    plain = [_plain(word) for word in words]
+    made = [(prompt, list(_turns(prompt, words, plain))) for prompt in prompts_of(source)]
     if missing := [(prompt, turns.count(None), len(turns)) for prompt, turns in made if None in turns]:
         hint = "each is found by its words, whatever the lines; words that are parted by a hyphen are not mended"
         lacking = [f"{each.name} ({each.place}, {each.words:,} words), {no} of {all} parts" for each, no, all in missing]
@@ -127,13 +128,13 @@ def prompts_of(source: str) -> list[PublishedPrompt]:
     raise ToolkitError(f"no prompts of {source!r} are registered", f"{did_you_mean(source, known)}known: {', '.join(known)}")
 
 
-def _turns(prompt: PublishedPrompt, words: Sequence[str]) -> Iterator[dict[str, Any] | None]:
+def _turns(prompt: PublishedPrompt, words: Sequence[str], plain: Sequence[str]) -> Iterator[dict[str, Any] | None]:
     """The turns of a prompt as its file has them; None for one that is not in the text."""
     for part in prompt.parts:
         if "words" not in part:
             yield dict(part)
         else:
-            found = _passage(words, part["words"], part["sha256"])
+            found = _passage(words, plain, part["words"], part["sha256"])
             yield found and {"role": part["role"], "content": _content(found, part)}
 
 
@@ -142,11 +143,12 @@ def _plain(text: str) -> str:
     return text.replace("'", "").replace("’", "").replace("...", "…")
 
 
-def _passage(words: Sequence[str], count: int, digest: str) -> list[str] | None:
+def _passage(words: Sequence[str], plain: Sequence[str], count: int, digest: str) -> list[str] | None:
     """So many words that have a SHA-256: of them as plain words that are joined by blanks, without quotation marks around."""
-    for passage in (" ".join(words[start : start + count]) for start in range(len(words) - count + 1)):
-        if hashlib.sha256(_plain(passage).strip(QUOTES).encode()).hexdigest() == digest:
-            return passage.strip(QUOTES).split(" ")
+    for start in range(len(words) - count + 1):
+        passage = " ".join(plain[start : start + count]).strip(QUOTES)
+        if hashlib.sha256(passage.encode()).hexdigest() == digest:
+            return " ".join(words[start : start + count]).strip(QUOTES).split(" ")
     return None
 
 
