@@ -145,7 +145,6 @@ def _cell(
         "mark": " ".join(mark for mark in cell.mark.split() if mark not in SIGNS),
         "signs": signs,
         "bar": _bar(cell, domain) if of_scores and cell.value is not None else "",
-        "references": cell.blind is not None or cell.band is not None,
         "title": "; ".join(titles),
     }
 
