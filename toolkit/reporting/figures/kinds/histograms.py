@@ -41,14 +41,14 @@ def lines_of(own: Run, found: Pairs, modes: Modes) -> Lines:
     """All lines for judged queries of a group. Gold documents are relevant in the base mode and in the changed one, negatives
     in the base mode alone, whatever the mode of the line.
     """
-    kinds = np.full(int(own.lengths.sum()), KINDS.index(OTHERS))
+    kinds = np.full(int(own.lengths.sum()), KINDS.index(OTHERS), np.int8)  # as small as may be: a run may have millions of lines
     # where documents stand among all lines, which are in the order of queries and ranks
     starts = dict(zip(own.query_ids, (np.cumsum(own.lengths) - own.lengths).tolist(), strict=True))
     first = np.array([starts.get(name, 0) for name in found.all_ids], np.int64).reshape(len(ROLES), -1).T[found.queries]
     for kind, rows in ((GOLD, found.gold), (NEGATIVES, ~found.gold)):
         kinds[(first + found.ranks - 1)[rows[:, None] & ~found.missing]] = KINDS.index(kind)
     place = {mode: place for place, mode in enumerate(modes)}
-    mode_of = np.array([place[modes.split(query_id)[1]] for query_id in own.query_ids], np.int64)
+    mode_of = np.array([place[modes.split(query_id)[1]] for query_id in own.query_ids], np.int16)
     return Lines(np.repeat(mode_of, own.lengths), kinds, own.scores_by_rank())
 
 
