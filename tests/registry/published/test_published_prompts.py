@@ -95,7 +95,8 @@ def test_any_layout_is_found_and_a_changed_word_is_not(blanks, data):
 
 def found(text):
     words = paper_prompts.MARKUP.sub(" ", text).split()
-    passages = [paper_prompts._passage(words, len(part.split()), digest(part)) for part in (FIRST, SECOND)]
+    plain = [paper_prompts._plain(word) for word in words]
+    passages = [paper_prompts._passage(words, plain, len(part.split()), digest(part)) for part in (FIRST, SECOND)]
     assert all(passage is None or passage == part.split() for passage, part in zip(passages, (FIRST, SECOND), strict=True))
     return all(passages)
 

@@ -41,7 +41,7 @@ def lines_of(own: Run, found: Pairs, modes: Modes) -> Lines:
     """All lines for judged queries of a group. Gold documents are relevant in the base mode and in the changed one, negatives
     in the base mode alone, whatever the mode of the line.
     """
-    kinds = np.full(int(own.lengths.sum()), KINDS.index(OTHERS), np.int8)  # as small as may be: a run may have millions of lines
+    kinds = np.full(int(own.lengths.sum()), KINDS.index(OTHERS), np.int8)  # small: a run may have millions of lines
     # where documents stand among all lines, which are in the order of queries and ranks
     starts = dict(zip(own.query_ids, (np.cumsum(own.lengths) - own.lengths).tolist(), strict=True))
     first = np.array([starts.get(name, 0) for name in found.all_ids], np.int64).reshape(len(ROLES), -1).T[found.queries]
