@@ -36,7 +36,7 @@ def pytest_configure(config):
 
 
 TIERS = {"process", "lucene", "model", "regression", "slow", "rehearsal"}
-LENGTHS = ({"rehearsal"}, {"slow"}, {"regression", "model", "lucene", "process"}, {"unit"})  # the longest first
+LENGTHS = ({"slow", "rehearsal"}, {"regression", "model", "lucene", "process"}, {"unit"})  # the longest first
 HEAVY = {"torch", "transformers", "sentence_transformers", "peft", "jnius", "selenium"}
 
 
@@ -57,8 +57,8 @@ def _longest_first(items):
     """Files in the order of their longest tests, each as a whole: what its tests share is made once.
 
     Tests with Ray are first. One at a time is run, which takes a worker for much of the run; the other ones have the end of the
-    list, and take over what is left from behind (`--dist worksteal`): that are short ones, with which all end together. The
-    rehearsal is next, which waits for itself and for Ray; a slow file of few tests has the longest ones.
+    list, and take over what is left from behind (`--dist worksteal`): that are short ones, with which all end together. A slow
+    file of few tests has the longest ones.
     """
 
     def rank(item):
