@@ -158,10 +158,11 @@ def _end_orphans() -> None:
     """End the processes of clusters whose command was killed: Ray's agents outlive it. One that lives has locked its folder."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended, is another user's, or its command lives
+            if process.stat().st_uid != os.geteuid() or not RAYS.match((process / "cmdline").read_bytes()):
+                continue
             # known by the files that it writes: an agent's name has overwritten its environment
-            written = RAYS.match((process / "cmdline").read_bytes()) and map(os.readlink, (process / "fd").iterdir())
-            found = next(filter(None, map(LOG.match, written or ())), None)
-            if found and process.stat().st_uid == os.geteuid():
+            files = map(os.readlink, (process / "fd").iterdir())
+            if found := next(filter(None, map(LOG.match, files)), None):
                 with suppress(FileNotFoundError):  # removed already
                     handle = lock_file(Path(found[0]))
                     if handle is None:
