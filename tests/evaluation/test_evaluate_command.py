@@ -81,10 +81,13 @@ def test_output_goes_to_a_file_complete_or_not_at_all(mini, tmp_path):
     [
         (["--benchmark", "infosearch-mini"], "error: no run is named"),
         (["absent.trec", "--benchmark", "infosearch-mini"], "error: no file absent.trec"),
+        (["absent.trec"], "error: no file absent.trec"),
         (["x.trec"], "error: evaluation needs a benchmark, or qrels: no record says which benchmark x.trec is of"),
+        (["x.trec", "absent.trec"], "error: no file absent.trec"),
     ],
 )
 def test_wrong_usage_has_one_line_and_status_2(options, message, tmp_path):
+    (tmp_path / "x.trec").write_text("q Q0 d 1 2.0 x\n")
     done = command(*options, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == message

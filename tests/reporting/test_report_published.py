@@ -128,17 +128,19 @@ def test_a_run_of_a_mini_is_known_by_its_record_where_the_ids_are_the_benchmarks
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["no.trec"], "error: evaluation needs a benchmark, or qrels"),
+        (["no.trec"], "error: no file no.trec"),
+        (["x.trec"], "error: evaluation needs a benchmark, or qrels"),
         (["no.trec", "--benchmark", "infosearch-mini"], "error: no file no.trec"),
         (["no.trec", "--benchmark", "infosearch-minis"], "error: no topics 'infosearch-minis'"),
     ],
 )
 def test_wrong_words_are_one_line(words, message, tmp_path):
+    (tmp_path / "x.trec").write_text("q Q0 d 1 2.0 x\n")
     done = tandem("report", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["x.trec"]
 
 
 def test_unanswered_pairs_are_refused_or_do_not_hold(tmp_path):

@@ -16,6 +16,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE
 from toolkit.core.runs import Excerpt, Run
 from toolkit.core.scores import Change, Place, Scores
+from toolkit.core.system.files import check_input
 from toolkit.core.system.memory import give_back
 from toolkit.core.tables.aligned_table import Table
 from toolkit.core.tables.columns import AT_ONCE, lookup, to_arrow
@@ -248,10 +249,12 @@ def excerpts(judgments: Judgments, depth: int) -> Callable[[Run], Excerpt]:
 
 
 def benchmark_of(runs: Any) -> str:
-    """The benchmark that the records of the runs name. Raises ToolkitError where there is none, or several."""
+    """The benchmark that the records of the runs name. Raises ToolkitError for a missing run, and for no benchmark or several."""
     given = [source.given for source in as_sources(runs)]
     files = [Recorded(str(one), None) for one in given if isinstance(one, str | Path)]
     made = [Recorded("", one) for one in given if isinstance(one, Run) and one.record]
+    for file in files:
+        check_input(file.source)
     try:
         return recorded_benchmark(files + made)
     except ToolkitError as error:
