@@ -249,7 +249,7 @@ def excerpts(judgments: Judgments, depth: int) -> Callable[[Run], Excerpt]:
 
 
 def benchmark_of(runs: Any) -> str:
-    """The benchmark that the records of the runs name. Raises ToolkitError for a missing run, and for no benchmark or several."""
+    """The benchmark that the records of the runs name. Raises ToolkitError for a missing file, and for none or several."""
     given = [source.given for source in as_sources(runs)]
     files = [Recorded(str(one), None) for one in given if isinstance(one, str | Path)]
     made = [Recorded("", one) for one in given if isinstance(one, Run) and one.record]
