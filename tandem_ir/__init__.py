@@ -28,8 +28,6 @@ the repository `docs/notebooks/tutorial.ipynb` (tables and a figure), `docs/guid
 raised.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,5 @@
 """measure what order, wording and overlap do to runs, what instructions are made of, and what differences show"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from importlib import import_module

@@ -1,7 +1,5 @@
 """list, show, export, fetch and verify benchmarks; write, check and add your own"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from functools import partial

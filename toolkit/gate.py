@@ -10,8 +10,6 @@ The benchmark's leading number of the average decides, or those of --primary, or
 Exit status: 0 where they pass or are undecided (with --strict: 1), 1 where one fails, 2 for anything else.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

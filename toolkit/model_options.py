@@ -1,7 +1,5 @@
 """Options of systems: which one, how it is asked, where it runs."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -3,8 +3,6 @@
 Where a default is the command's own, its help says so in brackets at the end.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from toolkit import __version__

@@ -1,7 +1,5 @@
 """The parser of a command: its errors are ours, and an option is given once."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import re

@@ -10,8 +10,6 @@ Any text will do (pdftotext, a page saved as text), whatever its lines. Models' 
 exit status: 0 where all prompts of the source were found and written, 2 otherwise; then nothing is written.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from operator import attrgetter

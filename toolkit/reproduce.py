@@ -12,8 +12,6 @@ What fails ends nothing else, and is said at the end.
 exit status: 0 where all was made, 1 where something failed or is not as the manifest says, 2 where nothing was begun.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

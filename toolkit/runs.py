@@ -1,7 +1,5 @@
 """show, verify, convert and pool run files"""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """How every command runs: its exit status, the one line that an error gets, and what signals do."""
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import os

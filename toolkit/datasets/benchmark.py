@@ -67,9 +67,12 @@ class Benchmark:
     def __str__(self) -> str:
         return self._reference
 
+    @property
+    def _modes(self) -> str:
+        return f"; modes {', '.join(self.spec.modes)}" if self.spec.modes else ""
+
     def __repr__(self) -> str:
-        modes = f"; modes {', '.join(self.spec.modes)}" if self.spec.modes else ""
-        return f"Benchmark({self._reference}: {', '.join(self.groups)}{modes})"
+        return f"Benchmark({self._reference}: {', '.join(self.groups)}{self._modes})"
 
     def _repr_html_(self) -> str:
         from toolkit.core.tables.aligned_table import Column, Table  # of a notebook alone
@@ -80,8 +83,7 @@ class Benchmark:
         }
         kinds = list(dict.fromkeys(kind for row in counts.values() for kind in row))
         rows = [(name, *(row.get(kind) for kind in kinds)) for name, row in counts.items()]
-        modes = f"; modes {', '.join(self.spec.modes)}" if self.spec.modes else ""
-        title = f"{self._reference}{modes}: {self.spec.description}"
+        title = f"{self._reference}{self._modes}: {self.spec.description}"
         return Table([Column("group", label=True), *map(Column, kinds)], rows, title=title)._repr_html_()
 
     @property

@@ -1,7 +1,5 @@
 """Measures that only other providers of ir_measures compute: they get our order, our labels, and ids that none misreads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

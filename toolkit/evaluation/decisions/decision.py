@@ -8,8 +8,6 @@ benchmark's leading number of the average decides, and the others are listed. Wh
 same ids, a difference says nothing of the change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

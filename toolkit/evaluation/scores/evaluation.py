@@ -1,7 +1,5 @@
 """Runs brought together with what judges them, ready to be scored or explained; also by types of questions."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

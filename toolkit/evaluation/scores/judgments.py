@@ -1,7 +1,5 @@
 """What a run is evaluated against: the qrels of each group, their modes, and the measures that are shown by default."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ labels), `comparison.csv` with every number, `claims.csv`, and `comparison.html`
 is not made again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

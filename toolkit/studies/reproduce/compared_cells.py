@@ -1,7 +1,5 @@
 """Every number that a paper prints beside the one that was made again: does it agree?"""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A reproduction as one archive that others can check and cite: runs, records, labels, comparison and page, with a manifest."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Whose prompts the numbers of a row rest on: its system's, and those of the judge and the expander of its part."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

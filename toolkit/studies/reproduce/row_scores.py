@@ -3,8 +3,6 @@
 And which of our numbers the paper's own tests tell from the best of their column: mFollowIR's underlines.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What it takes to make a paper's tables again: which rows, by which systems, in which way, and what cannot be made."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
