@@ -7,6 +7,7 @@ from typing import NamedTuple
 from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, three
+from toolkit.core.system.files import check_exists
 from toolkit.datasets import Collection, TopicSet, find, is_benchmark_folder, load
 from toolkit.files.provenance import comparing
 from toolkit.files.store import fetch_index, index_folder
@@ -41,8 +42,7 @@ def texts_from(topics: TopicSet, *, index: str | None = None, docs: str | None =
     if docs is not None and index is not None:
         raise ToolkitError("texts come from --docs or from --index, not from both", "leave one of them out")
     if docs is not None:
-        if not Path(docs).exists():
-            raise ToolkitError(f"no file {docs}", "check the path")
+        check_exists(docs)
         from toolkit.files.texts.documents import corpus_from_files
 
         return lambda group: TextSource(docs, lambda ids: _pick(corpus_from_files(docs).documents(), ids))

@@ -48,9 +48,9 @@ def as_one(names: Iterable[str]) -> tuple[str, str] | None:
     return next(((first, name) for name in names if (first := seen.setdefault(file_word(name), name)) != name), None)
 
 
-def check_input(path: str | Path) -> None:
-    """Raises ToolkitError for a path at which there is nothing; `-` is standard input."""
-    if str(path) != "-" and not Path(path).exists():
+def check_exists(path: str | Path) -> None:
+    """Raises ToolkitError for a path at which there is nothing."""
+    if not Path(path).exists():
         raise ToolkitError(f"no file {path}", "check the path")
 
 
@@ -61,9 +61,9 @@ def open_input(path: str | Path) -> BinaryIO:
     does. A truncated archive shows only while reading (EOFError, zlib.error, or an OSError without errno): readers turn that
     into their own error with the file's name.
     """
-    check_input(path)
     if str(path) == "-":
         return sys.stdin.buffer
+    check_exists(path)
     path = Path(path)
     if path.is_dir():
         raise ToolkitError(f"{path} is a folder, not a file", "name a file in it")

@@ -14,7 +14,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE
 from toolkit.core.runs import Excerpt, Run
 from toolkit.core.scores import Change, Place, Scores
-from toolkit.core.system.files import check_input
+from toolkit.core.system.files import check_exists
 from toolkit.core.system.memory import give_back
 from toolkit.core.tables.aligned_table import Table
 from toolkit.core.tables.columns import AT_ONCE, lookup, to_arrow
@@ -252,7 +252,8 @@ def benchmark_of(runs: Any) -> str:
     files = [Recorded(str(one), None) for one in given if isinstance(one, str | Path)]
     made = [Recorded("", one) for one in given if isinstance(one, Run) and one.record]
     for file in files:
-        check_input(file.source)
+        if file.source != "-":
+            check_exists(file.source)
     try:
         return recorded_benchmark(files + made)
     except ToolkitError as error:
