@@ -17,15 +17,21 @@ def needs_chromium(test):
 
 @contextmanager
 def started():
-    """A browser whose console can be read."""
+    """A browser whose console can be read, and whose pages are loaded when `get` returns."""
     from selenium import webdriver
+
+    class Browser(webdriver.Chrome):
+        def get(self, url):
+            """As `get`, which with Chromium 150 returns before the page is loaded, about once in 20 times."""
+            super().get(url)
+            wait(self, lambda: self.execute_script("return document.readyState") == "complete")
 
     options = webdriver.ChromeOptions()
     for word in WORDS:
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     options.binary_location = CHROMIUM
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver = Browser(options=options, service=webdriver.ChromeService(DRIVER))
     try:
         yield driver
     finally:

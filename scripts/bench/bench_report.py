@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench_page import PAINT, chromium
+from bench_page import PAINT, chromium, load
 from report_data import write_benchmark, write_runs, write_shaken
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
@@ -125,7 +125,7 @@ def look(page: Path, rounds: int) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {}
     try:
         for _ in range(rounds):
-            driver.get(page.as_uri())
+            load(driver, page)
             found = {"first paint": driver.execute_script(PAINT), "load": driver.execute_script(LOAD)}
             start = time.perf_counter()
             while driver.execute_script(DRAWN) and time.perf_counter() - start < 60:
