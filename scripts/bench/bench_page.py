@@ -98,9 +98,10 @@ def chromium(size: str, seconds: int) -> Chrome:
 
 def load(driver: Chrome, path: Path) -> None:
     """Opens a page and waits until it is loaded: `get` returns before that, about once in 20 times with Chromium 150."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
     driver.get(path.as_uri())
-    while driver.execute_script("return document.readyState") != "complete":
-        time.sleep(0.01)
+    WebDriverWait(driver, 60).until(lambda _: driver.execute_script("return document.readyState") == "complete")
 
 
 def measure(path: Path, rounds: int) -> dict[str, list[float]]:

@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from chromium import needs_chromium, wait
+from chromium import needs_chromium
 from command import tandem
 from legible import SCHEMES, WIDTHS, as_it_was, low_contrast, printed, screenshot, show, too_wide, unfold
 
@@ -32,7 +32,6 @@ def browser(chrome):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_wider_than_the_window_and_every_text_is_in_contrast(browser, path, width, scheme):
     show(browser, path, width, scheme)
-    wait(browser, lambda: browser.execute_script("return document.readyState === 'complete'"))
     for open_all in (False, True):
         if open_all:
             unfold(browser)
