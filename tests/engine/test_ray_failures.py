@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -32,8 +31,11 @@ class Encoder:
             time.sleep(0.2 * text.startswith("slow"))
             if text.startswith("huge") and not os.path.exists("was-huge"):
                 open("was-huge", "x").close()
-                kept = [np.ones(1 << 26) for _ in range(10)]  # 512 MiB each
-                time.sleep(60)
+                kept = []
+                for _ in range(20):  # until this worker is ended: what others on this machine give back is taken too
+                    kept.append(np.ones(1 << 26))  # 512 MiB
+                    time.sleep(0.5)
+                raise MemoryError("this worker was to be ended before")
         return [[len(text), text.count("e")] for text in texts]
 """
 SHORT = """
@@ -67,7 +69,7 @@ def files(folder):
 def test_full_disk_out_of_memory_and_the_head_lost(place):
     used = psutil.virtual_memory()
     room = (used.total - used.available + 3.5 * GIB) / used.total
-    assert room < 0.95, "the worker that takes 5 GiB has to be ended before this machine is out of memory"
+    assert room < 0.95, "the worker has to be ended before this machine is out of memory"
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(place / "token")}
     env = {**os.environ, **token}
     limits = {"RAY_memory_usage_threshold": f"{room:.3f}", "TOGETHER": "2"}
@@ -83,10 +85,8 @@ def test_full_disk_out_of_memory_and_the_head_lost(place):
 
         done = process(*encode("huge", "huge-two"), *engine, cwd=place, env=env)
         assert done.returncode == 0, done.stderr
-        # both nodes see this machine's memory: each may end its worker, whatever that one computes
-        assert re.search(
-            r"shard \d+ .*: attempt 1 of 3 failed: the worker was ended because its node ran out of memory", done.stderr
-        )
+        # both nodes see this machine's memory: each may end its worker, at the first attempt or a later one
+        assert "failed: the worker was ended because its node ran out of memory" in done.stderr
         tandem(*encode("huge", "huge-one"), cwd=place, check=True)
         assert files(place / "huge-two") == files(place / "huge-one")
 
