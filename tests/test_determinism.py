@@ -149,7 +149,7 @@ def test_encode_and_rerank_give_the_same_bytes_whatever_surrounds_them(tmp_path)
         encoded, run = tmp_path / f"vectors{number}", tmp_path / f"{number}.trec"
         commands = [
             ["encode", "infosearch-mini-language", *what[2:], "--output", str(encoded)],
-            ["search", *what, "--threads", str(number + 1), "--output", str(run)],
+            ["search", *what, "--threads", str(number + 1), "--output", str(run), *(["--index", str(encoded)] if number else [])],
             ["rerank", "--run", str(run), *rerank, "--output", "-"],
         ]
         reranked.add(tandem(tmp_path, surroundings, *commands)[-1])

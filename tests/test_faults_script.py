@@ -16,7 +16,7 @@ SCRIPT = ROOT / "scripts" / "bench" / "bench_faults.py"
 @pytest.mark.process
 @pytest.mark.parametrize(("part", "tries"), PARTS)
 def test_a_few_tries_of_each_part_end_as_the_docs_say(part, tries):
-    command = [sys.executable, SCRIPT, "--only", part, "--tries", str(tries), "--seed", "1"]
+    command = [sys.executable, SCRIPT, "--only", part, "--tries", str(tries), "--seed", "8"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     assert done.stdout.splitlines()[-1] == f"{tries} tries, 0 did not end as the docs say"

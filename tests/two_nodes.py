@@ -18,10 +18,7 @@ os.environ.update(json.loads(sys.argv[2]))
 node = cluster.add_node(**how)
 print(cluster.address, flush=True)
 for line in sys.stdin:
-    if line == "lose the head\\n":
-        cluster.head_node.kill_gcs_server()
-    else:
-        cluster.remove_node(node, allow_graceful=False)
+    cluster.remove_node(node, allow_graceful=False)
     print("removed", flush=True)
 cluster.shutdown()
 """
@@ -30,7 +27,7 @@ cluster.shutdown()
 def started(environment, second=None, before=(), **head):
     """A cluster of two nodes with a CPU each: a process, and its address.
 
-    A line on its input ends the second node; `lose the head` ends the server of the head.
+    A line on its input ends the second node.
 
     second  of the environment, what only the second node has
     before  words that the command begins with

@@ -58,7 +58,7 @@ def mutated(draw):
             holder = holder[key]
         change = draw(st.sampled_from(["other", "other", "gone", "key"]))
         if change == "other" or (change == "key" and isinstance(holder, list)):
-            holder[last] = draw(HOSTILE)
+            holder[last] = copy.deepcopy(draw(HOSTILE))  # or it comes to hold itself
         else:
             value = holder.pop(last)
             if change == "key":

@@ -86,23 +86,33 @@ class RaySession:
         host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=HEAD_ASKED).close()
-            self._heard = time.monotonic()
-        except OSError as error:
+            nodes = self.nodes()
+        except (OSError, ToolkitError) as error:
             if now - self._heard > HEAD_AWAITED:
                 hint = "start the cluster anew: the same command computes what is left"
                 raise ToolkitError(f"the head of the Ray cluster, {host}:{port}, is lost: {error}", hint, status=1) from error
             return
-        if any(map(has_room, self.nodes())):
+        self._heard = time.monotonic()
+        if any(map(has_room, nodes)):
             self._room = now
         elif now - self._room > self._awaited:
             message = f"the Ray cluster at {host}:{port} has no node left for a worker"
             raise ToolkitError(message, "the same command computes what is left", status=1)
 
     def nodes(self) -> list[dict[str, float]]:
-        """The resources of every node that is alive: `CPU`, `GPU`, `memory` in bytes."""
-        import ray
+        """The resources of every node that is alive: `CPU`, `GPU`, `memory` in bytes; ToolkitError where the head is silent.
 
-        return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        `ray.nodes()` would wait without end, and after 60 seconds Ray ends the process.
+        """
+        from ray._private.worker import global_worker
+        from ray.core.generated.gcs_pb2 import GcsNodeInfo
+        from ray.exceptions import RayError
+
+        try:
+            nodes = global_worker.gcs_client.get_all_node_info(timeout=HEAD_ASKED).values()
+        except RayError as error:
+            raise ToolkitError(f"it names no nodes: {one_line(error)}", status=1) from error
+        return [dict(node.resources_total) for node in nodes if node.state == GcsNodeInfo.ALIVE]
 
     def close(self) -> None:
         """Disconnect, and end what was started."""
