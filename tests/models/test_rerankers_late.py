@@ -6,7 +6,7 @@ import tiny
 
 from toolkit.core.templates import Input
 from toolkit.models.encoders import load_encoder
-from toolkit.models.rerankers import late, load_reranker
+from toolkit.models.rerankers import load_reranker
 
 pytestmark = pytest.mark.model
 
@@ -34,7 +34,7 @@ def test_a_pair_is_the_sum_of_each_query_tokens_best_match(spec):
 
 
 def test_every_text_is_encoded_once_and_known_chunks_not_at_all(spec, monkeypatch):
-    monkeypatch.setattr(late, "ENCODED", 4)
+    monkeypatch.setattr("toolkit.models.rerankers.late.ENCODED", 4)
     reranker = load_reranker(spec, device="cpu")
     seen = []
     encode = reranker._encoder.encode

@@ -10,6 +10,7 @@ from command import tandem
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolkit.core.system.yaml_json import read_yaml
 from toolkit.registry.loader import FOLDER
 
 SHOWN = {
@@ -25,7 +26,7 @@ ENTRIES = {
         entry
         for path in sorted((FOLDER / kind).glob("*.yaml"))
         if path.stat().st_size < 9_000
-        for content in [yaml.safe_load(path.read_text(encoding="utf-8"))]
+        for content in [read_yaml(path)]
         for entry in (content if isinstance(content, list) else [content])
     ]
     for kind in SHOWN
