@@ -147,10 +147,9 @@ def test_encode_and_rerank_give_the_same_bytes_whatever_surrounds_them(tmp_path)
     vectors, runs, reranked = set(), set(), set()
     for number, surroundings in enumerate(SURROUNDINGS[:2]):
         encoded, run = tmp_path / f"vectors{number}", tmp_path / f"{number}.trec"
-        index = ["--index", str(encoded)] if number else []
         commands = [
             ["encode", "infosearch-mini-language", *what[2:], "--output", str(encoded)],
-            ["search", *what, *index, "--threads", str(number + 1), "--output", str(run)],
+            ["search", *what, "--threads", str(number + 1), "--output", str(run)],
             ["rerank", "--run", str(run), *rerank, "--output", "-"],
         ]
         reranked.add(tandem(tmp_path, surroundings, *commands)[-1])
