@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
-from itertools import takewhile
+from itertools import count, takewhile
 from pathlib import Path
 
 import psutil
@@ -87,8 +88,10 @@ def test_full_disk_out_of_memory_and_the_head_lost(place):
 
         done = process(*encode("huge", "huge-two"), *engine, cwd=place, env=env)
         assert done.returncode == 0, done.stderr
-        # both nodes see this machine's memory: each may end its worker, at the first attempt or a later one
-        assert "failed: the worker was ended because its node ran out of memory" in done.stderr
+        # both nodes see this machine's memory: each may end its worker, whose unit may have failed on the other
+        assert re.search(
+            r"shard \d+ .*: attempt [12] of 3 failed: the worker was ended because its node ran out of memory", done.stderr
+        )
         tandem(*encode("huge", "huge-one"), cwd=place, check=True)
         assert files(place / "huge-two") == files(place / "huge-one")
 
@@ -108,7 +111,7 @@ def test_full_disk_out_of_memory_and_the_head_lost(place):
     assert (running.returncode, printed[0]) == (1, "")
     assert last[0].startswith(f"error: the head of the Ray cluster, {address}, is lost: ")
     assert last[1] == "hint:  start the cluster anew: the same command computes what is left"
-    shards = (place / "slow-two" / f"vectors-{number:05}.npy" for number in range(12))
+    shards = (place / "slow-two" / f"vectors-{number:05}.npy" for number in count())
     before = {path: path.stat().st_mtime_ns for path in takewhile(Path.exists, shards)}  # later ones were not counted yet
     assert before
     tandem(*encode("slow", "slow-two"), cwd=place, check=True)

@@ -74,7 +74,7 @@ class RaySession:
         self._printing, worker.print_to_stdstream = worker.print_to_stdstream, lambda *given, **how: None
 
     def check(self, has_room: Callable[[dict[str, float]], bool]) -> None:
-        """Raise ToolkitError where the head has not taken a connection for HEAD_AWAITED, or where no node has room for a worker
+        """Raise ToolkitError where the head has not named its nodes for HEAD_AWAITED, or where no node has room for a worker
         and none has come for NODES_AWAITED (none ever comes to a cluster started here); asks every HEAD_ASKED at most.
         """
         now = time.monotonic()
@@ -111,7 +111,7 @@ class RaySession:
         try:
             nodes = global_worker.gcs_client.get_all_node_info(timeout=HEAD_ASKED).values()
         except RayError as error:
-            raise ToolkitError(f"it names no nodes: {one_line(error)}", status=1) from error
+            raise ToolkitError(f"Ray names no nodes: {one_line(error)}", status=1) from error
         return [dict(node.resources_total) for node in nodes if node.state == GcsNodeInfo.ALIVE]
 
     def close(self) -> None:
